@@ -1,0 +1,129 @@
+// Ring: an immutable consistent-hash ring. One value is one version of the ring's content.
+//
+// Threads: every const member may be called from any number of threads at once; there are no others.
+// Placement is a function of the content (settings and nodes) alone: two rings with the same content answer every
+// lookup alike and have the same checksum, whatever their histories (join numbers count only where the tie rule reads
+// them).
+//
+// Example:
+//   absl::StatusOr<Ring> ring = Ring::Create(Settings{}, {});
+//   absl::StatusOr<Applied> next = ring->Apply(std::vector<Operation>{AddNode{.node = {.id = "n1", .weight = 100}}});
+//   const Node& owner = next->ring.node(next->ring.Owner(next->ring.Hash("user:17")));
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/statusor.h"
+#include "ring/hash.h"
+#include "ring/hashed_placement.h"
+#include "ring/node.h"
+
+namespace ringd::ring {
+
+// What is fixed when a ring is created. Frozen: every field is part of the checksum.
+struct Settings {
+  HashedSettings placement;
+  uint32_t default_weight = 100;
+
+  bool operator==(const Settings&) const = default;
+};
+
+// Bounds on a whole ring, checked by Apply before it takes memory.
+struct Limits {
+  size_t max_nodes = 10'000;
+  uint64_t max_points = 4'194'304;
+};
+
+struct Applied;
+
+class Ring {
+ public:
+  // A ring built from scratch; what a store does at start, and a new ring with no nodes.
+  // REQUIRES of each node: id and hash_key not empty, both unique (else INTERNAL); any order.
+  // `next_join_number` is the number that the next added node gets; above every one in `nodes`.
+  static absl::StatusOr<Ring> Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number = 1);
+
+  // The ring that results from all the operations together, and what they changed. This ring stays as it is.
+  // Cost: linear in points and nodes (a merge), and a sort of the points of changed nodes alone.
+  // Operations that change nothing leave no delta; when none is left, the resulting ring is equal to this one.
+  // INVALID_ARGUMENT two operations on one id; NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of the resulting
+  // ring) taken; RESOURCE_EXHAUSTED `limits` would be passed.
+  absl::StatusOr<Applied> Apply(std::span<const Operation> operations, const Limits& limits = {}) const;
+
+  // --- Lookup. Nodes are told by their index in order of id; see node().
+
+  // Where a key lies on the circle.
+  uint64_t Hash(std::string_view key) const { return HashKey(key); }
+  // Whether any node may own keys.
+  bool HasOwners() const { return points().size() != 0; }
+  // The owner of a position. REQUIRES HasOwners(). A few nanoseconds, no allocation.
+  uint32_t Owner(uint64_t position) const { return points().Owner(position); }
+  // Fills `out` with distinct owners of a position in order, and returns how many there are: out.size(), or the number
+  // of nodes of weight > 0 when that is less. The first is Owner(position). Zones are spread first: among any number of
+  // first owners, two zones differ by at most one node as long as both have nodes left; within that, the order is that
+  // of the walk round the circle. Nodes without a zone count as one zone. REQUIRES out.size() <= kMaxOwners.
+  size_t Owners(uint64_t position, std::span<uint32_t> out) const;
+
+  // --- Content.
+
+  const Settings& settings() const { return settings_; }
+  size_t node_count() const { return content_->nodes.size(); }
+  const Node& node(size_t index) const { return *content_->nodes[index]; }
+  // All nodes in order of id; shared with other versions. Holds on to the nodes alone, not to the points.
+  std::shared_ptr<const std::vector<NodePtr>> nodes() const { return {content_, &content_->nodes}; }
+  // The index of a node, or node_count() when there is none of that id.
+  size_t Find(std::string_view id) const;
+  uint64_t next_join_number() const { return next_join_number_; }
+  uint64_t total_weight() const { return content_->total_weight; }
+  size_t point_count() const { return points().size(); }
+  // The part of the circle that a node owns, exactly, in units of one position of 2^64 (so the sum over all nodes is
+  // 2^64, or 0 when no node may own keys).
+  absl::uint128 ArcOf(size_t index) const { return content_->arcs[index]; }
+  // The same as a number 0..1.
+  double ShareOf(size_t index) const;
+  // The largest share / expected share over nodes of weight > 0; 0 when there is none.
+  double Imbalance() const;
+  // XXH3 64 over settings, nodes and points; see checksum.h. Computed when the ring is made.
+  uint64_t checksum() const { return checksum_; }
+
+  static constexpr size_t kMaxOwners = 64;
+
+ private:
+  // The nodes with what is derived per node; parallel arrays in order of id.
+  struct Content {
+    std::vector<NodePtr> nodes;
+    std::vector<uint64_t> digests;
+    std::vector<absl::uint128> arcs;
+    std::vector<uint32_t> zones;  // dense number of the node's zone
+    std::vector<uint32_t> zone_sizes;  // by zone number: nodes of weight > 0
+    uint64_t total_weight = 0;
+    size_t weighted_nodes = 0;
+  };
+
+  Ring() = default;
+  const PointTable& points() const { return *points_; }
+
+  Settings settings_;
+  uint64_t next_join_number_ = 1;
+  uint64_t checksum_ = 0;
+  std::shared_ptr<const Content> content_;
+  std::shared_ptr<const PointTable> points_;
+};
+
+// Outcome of Ring::Apply.
+struct Applied {
+  Ring ring;
+  std::vector<NodeDelta> deltas;  // in order of id
+};
+
+// The weight that a change takes away: of nodes removed and of weights lowered; additions are not set against it.
+uint64_t WeightTaken(std::span<const NodeDelta> deltas);
+
+}  // namespace ringd::ring

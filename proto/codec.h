@@ -1,0 +1,38 @@
+// The one codec between wire messages (ringd.v1) and values of ring/. Pure functions, any thread.
+//
+// To...: value to message, cannot fail. From...: message to value. They check shape alone (a oneof that is not set, an
+// unknown mask path) and answer INVALID_ARGUMENT; bounds of values are checked in server/request_checks.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "ring/node.h"
+#include "ring/ring.h"
+#include "ring/version.h"
+#include "ringd/v1/directory.pb.h"
+
+namespace ringd {
+
+void ToProto(const ring::Version& version, v1::Version* out);
+ring::Version FromProto(const v1::Version& version);
+
+// The number of the algorithm of ring/checksum.h.
+inline constexpr uint32_t kChecksumAlgorithm = 1;
+void ToProto(uint64_t checksum, v1::Checksum* out);
+
+void ToProto(const ring::HashedSettings& settings, v1::Placement* out);
+// Fills in the defaults of absent fields. What is not served yet is refused.
+absl::StatusOr<ring::HashedSettings> FromProto(const v1::Placement& placement);
+
+void ToProto(const ring::Node& node, double share, v1::Node* out);
+// Output-only fields are dropped. An absent weight is the ring's default.
+ring::AddNode FromProto(const v1::Node& node);
+absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::protobuf::FieldMask& mask);
+absl::StatusOr<ring::Operation> FromProto(const v1::NodeOperation& operation);
+
+void ToProto(const ring::NodeDelta& delta, v1::NodeChange* out);
+
+void ToProto(const ring::Node& node, v1::Owner* out);
+
+}  // namespace ringd

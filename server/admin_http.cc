@@ -1,0 +1,64 @@
+#include "server/admin_http.h"
+
+#include <httplib.h>
+#include <sys/socket.h>
+
+#include "fmt/format.h"
+#include "ring/error.h"
+
+namespace ringd::server {
+namespace {
+
+constexpr char kText[] = "text/plain; charset=utf-8";
+
+void SetHeaders(httplib::Response& response) {
+  response.set_header("Cache-Control", "no-store");
+  response.set_header("X-Content-Type-Options", "nosniff");
+  response.set_header("Content-Security-Policy", "default-src 'none'");
+}
+
+}  // namespace
+
+AdminHttp::AdminHttp(const ListenAddress& address) : address_(address), server_(std::make_unique<httplib::Server>()) {
+  server_->set_payload_max_length(0);
+  server_->set_keep_alive_max_count(1);
+  server_->set_read_timeout(1);
+  server_->set_write_timeout(1);
+  // Without SO_REUSEPORT, which would let two servers share the port in silence.
+  server_->set_socket_options([](socket_t socket) {
+    const int yes = 1;
+    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  });
+  server_->Get("/livez", [](const httplib::Request&, httplib::Response& response) {
+    SetHeaders(response);
+    response.set_content("ok\n", kText);
+  });
+  server_->Get("/readyz", [this](const httplib::Request&, httplib::Response& response) {
+    SetHeaders(response);
+    if (!ready_) response.status = 503;
+    response.set_content(ready_ ? "ok\n" : "not serving\n", kText);
+  });
+  server_->Get("/version", [](const httplib::Request&, httplib::Response& response) {
+    SetHeaders(response);
+    response.set_content("ringd " RINGD_VERSION "\n", kText);
+  });
+}
+
+absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress& address) {
+  std::unique_ptr<AdminHttp> http(new AdminHttp(address));
+  const bool bound = address.port == 0 ? (http->address_.port = http->server_->bind_to_any_port(address.host)) > 0
+                                       : http->server_->bind_to_port(address.host, address.port);
+  if (!bound) {
+    return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
+                       fmt::format("cannot listen on {} for HTTP: {}", address.ToString(), WhyNotBindable(address)));
+  }
+  http->thread_ = std::thread([server = http->server_.get()] { server->listen_after_bind(); });
+  return http;
+}
+
+AdminHttp::~AdminHttp() {
+  server_->stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace ringd::server

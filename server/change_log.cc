@@ -1,0 +1,25 @@
+#include "server/change_log.h"
+
+#include <utility>
+
+namespace ringd::server {
+
+void ChangeLog::Append(std::shared_ptr<const PublishedChange> change) {
+  MutexLock lock(mutex_);
+  deltas_ += change->record.nodes.size();
+  changes_.push_back(std::move(change));
+  while (changes_.size() > kMaxChanges || (deltas_ > kMaxDeltas && changes_.size() > 1)) {
+    deltas_ -= changes_.front()->record.nodes.size();
+    changes_.pop_front();
+  }
+}
+
+std::shared_ptr<const PublishedChange> ChangeLog::Get(uint64_t revision) const {
+  MutexLock lock(mutex_);
+  if (changes_.empty()) return nullptr;
+  const uint64_t first = changes_.front()->record.version.revision;
+  if (revision < first || revision - first >= changes_.size()) return nullptr;
+  return changes_[revision - first];
+}
+
+}  // namespace ringd::server

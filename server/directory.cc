@@ -1,0 +1,422 @@
+#include "server/directory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "absl/container/flat_hash_map.h"
+#include "fmt/format.h"
+#include "ring/error.h"
+
+namespace ringd::server {
+namespace {
+
+std::string RingPrefix(std::string_view ring) { return fmt::format("ring {}: ", ring::Quote(ring)); }
+
+std::string Text(const ring::Version& version) { return fmt::format("{}/{}", version.epoch, version.revision); }
+
+absl::Status ForceRequired(const std::string& why) {
+  return ring::Error(absl::StatusCode::kFailedPrecondition, kForceRequired, why + "; it needs force");
+}
+
+// Why a change of nodes needs `force`, or "" when it does not.
+std::string WhyForce(const ring::Ring& before, const ring::Applied& applied) {
+  const uint64_t total = before.total_weight();
+  const uint64_t taken = ring::WeightTaken(applied.deltas);
+  if (total != 0 && applied.ring.total_weight() == 0) {
+    return fmt::format("the change takes away the last weighted node (weight {} of {})", taken, total);
+  }
+  if (taken > total / 2) {
+    return fmt::format("the change takes away weight {} of {}, which is more than half", taken, total);
+  }
+  return "";
+}
+
+// Why deleting a ring needs `force`, or "" when it does not.
+std::string WhyForce(const RingState& state) {
+  if (state.ring.node_count() == 0) return "";
+  return fmt::format("the ring has {} nodes", state.ring.node_count());
+}
+
+MutationResult PlanOn(const ring::Version& version, RingStatePtr state, std::string force_reason) {
+  return {.version = version,
+          .previous_version = version,
+          .plan = Plan{.state = std::move(state), .force_needed = !force_reason.empty(), .force_reason = force_reason}};
+}
+
+}  // namespace
+
+absl::Status RingNotFound(std::string_view ring) {
+  return ring::Error(absl::StatusCode::kNotFound, kRingNotFound, fmt::format("ring {} not found", ring::Quote(ring)));
+}
+
+// The mutations of one Commit: first each is prepared on top of those before it, then all are written and published.
+class Directory::Burst {
+ public:
+  explicit Burst(Directory& directory) : directory_(directory), now_(directory.options_.clock()) {}
+
+  void Add(const Mutation& mutation) {
+    Step step{.builds_on = BuildsOn(mutation.ring)};
+    const size_t writes_before = writes_.size();
+    step.result = Prepare(mutation);
+    if (writes_.size() > writes_before) step.builds_on = writes_before;
+    steps_.push_back(std::move(step));
+  }
+
+  std::vector<absl::StatusOr<MutationResult>> Finish() {
+    std::vector<absl::Status> outcomes;
+    if (!writes_.empty()) {
+      outcomes = directory_.store_.Commit(writes_, now_ - directory_.options_.tombstone_age);
+      PublishAccepted(outcomes);
+      ReportWritable(outcomes);
+    }
+    std::vector<absl::StatusOr<MutationResult>> results;
+    for (Step& step : steps_) {
+      const bool refused = step.builds_on.has_value() && !outcomes[*step.builds_on].ok();
+      results.push_back(refused ? outcomes[*step.builds_on] : std::move(step.result));
+    }
+    return results;
+  }
+
+ private:
+  struct Step {
+    // The last write of this burst that the result rests on, the step's own included.
+    std::optional<size_t> builds_on;
+    absl::StatusOr<MutationResult> result = absl::InternalError("not prepared");
+  };
+  // A ring as the writes so far would leave it; a null state means that it is gone.
+  struct Pending {
+    RingStatePtr state;
+    size_t write = 0;
+  };
+
+  std::optional<size_t> BuildsOn(const std::string& ring) const {
+    const auto it = pending_.find(ring);
+    return it == pending_.end() ? std::nullopt : std::optional<size_t>(it->second.write);
+  }
+
+  RingStatePtr Current(const std::string& ring) const {
+    if (const auto it = pending_.find(ring); it != pending_.end()) return it->second.state;
+    auto found = directory_.Find(ring);
+    return found.ok() ? *found : nullptr;
+  }
+
+  absl::StatusOr<MutationResult> Prepare(const Mutation& mutation) {
+    const RingStatePtr current = Current(mutation.ring);
+    const bool create = std::holds_alternative<CreateRing>(mutation.what);
+    const bool drop = std::holds_alternative<DeleteRing>(mutation.what);
+    if (!mutation.request_id.empty() && !mutation.validate_only) {
+      auto answered = drop ? AnsweredDelete(mutation) : AnsweredChange(mutation, current);
+      if (!answered.ok()) return answered.status();
+      if (answered->has_value()) return **answered;
+    }
+    if (create) return PrepareCreate(mutation, current);
+    if (current == nullptr) return RingNotFound(mutation.ring);
+    if (absl::Status status = CheckExpected(mutation, *current); !status.ok()) return status;
+    return drop ? PrepareDelete(mutation, current) : PrepareChange(mutation, current);
+  }
+
+  absl::StatusOr<MutationResult> PrepareCreate(const Mutation& mutation, const RingStatePtr& current) {
+    const auto& create = std::get<CreateRing>(mutation.what);
+    if (current != nullptr) {
+      return ring::Error(absl::StatusCode::kAlreadyExists, kRingExists,
+                         fmt::format("ring {} already exists", ring::Quote(mutation.ring)));
+    }
+    if (const size_t rings = RingCount(); rings >= directory_.options_.max_rings) {
+      return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+                         fmt::format("ring {} would be over the limit of {} rings", ring::Quote(mutation.ring),
+                                     directory_.options_.max_rings));
+    }
+    auto made = ring::Ring::Create(create.settings, {});
+    if (!made.ok()) return ring::Prefixed(RingPrefix(mutation.ring), made.status());
+    RingState state{.head = {.name = mutation.ring,
+                             .version = {.epoch = 0, .revision = 1},
+                             .settings = create.settings,
+                             .labels = create.labels,
+                             .history_limits = create.history_limits,
+                             .create_time = now_,
+                             .update_time = now_,
+                             .next_join_number = made->next_join_number(),
+                             .checksum = made->checksum()},
+                    .ring = *std::move(made),
+                    .log = std::make_shared<ChangeLog>()};
+    if (mutation.validate_only) {
+      return PlanOn(state.head.version, std::make_shared<RingState>(std::move(state)), "");
+    }
+    state.head.version.epoch = directory_.NextEpoch();
+    directory_.highest_epoch_ = state.head.version.epoch;
+    return Accept(mutation, std::make_shared<RingState>(std::move(state)), 0, {});
+  }
+
+  absl::StatusOr<MutationResult> PrepareDelete(const Mutation& mutation, const RingStatePtr& current) {
+    const std::string why = WhyForce(*current);
+    if (mutation.validate_only) return PlanOn(current->head.version, nullptr, why);
+    if (!why.empty() && !mutation.force) return ring::Prefixed(RingPrefix(mutation.ring), ForceRequired(why));
+    Tombstone tombstone{.name = mutation.ring,
+                        .version = current->head.version,
+                        .request_id = mutation.request_id,
+                        .request_fingerprint = mutation.request_fingerprint,
+                        .time = now_};
+    pending_[mutation.ring] = {.state = nullptr, .write = writes_.size()};
+    writes_.push_back(DropRing{tombstone});
+    after_.push_back(nullptr);
+    return MutationResult{.version = tombstone.version, .previous_version = tombstone.version};
+  }
+
+  absl::StatusOr<MutationResult> PrepareChange(const Mutation& mutation, const RingStatePtr& current) {
+    const auto& operations = std::get<ChangeNodes>(mutation.what).operations;
+    auto applied = current->ring.Apply(operations, directory_.options_.ring_limits);
+    if (!applied.ok()) return ring::Prefixed(RingPrefix(mutation.ring), applied.status());
+    const std::string why = WhyForce(current->ring, *applied);
+    if (!why.empty() && !mutation.force && !mutation.validate_only) {
+      return ring::Prefixed(RingPrefix(mutation.ring), ForceRequired(why));
+    }
+    if (applied->deltas.empty()) {
+      if (mutation.validate_only) return PlanOn(current->head.version, current, why);
+      return MutationResult{.version = current->head.version, .previous_version = current->head.version};
+    }
+    RingState next{.head = current->head, .ring = std::move(applied->ring), .log = current->log};
+    next.head.version.revision++;
+    next.head.update_time = now_;
+    next.head.next_join_number = next.ring.next_join_number();
+    next.head.checksum = next.ring.checksum();
+    auto state = std::make_shared<const RingState>(std::move(next));
+    if (mutation.validate_only) return PlanOn(current->head.version, std::move(state), why);
+    return Accept(mutation, std::move(state), current->head.checksum, std::move(applied->deltas));
+  }
+
+  // Takes the state that a mutation leads to into the burst.
+  MutationResult Accept(const Mutation& mutation, RingStatePtr state, uint64_t from_checksum,
+                        std::vector<ring::NodeDelta> deltas) {
+    const RingHead& head = state->head;
+    const uint64_t revision = head.version.revision;
+    const uint64_t max_changes = head.history_limits.max_changes.value_or(directory_.options_.history_max);
+    PutRing put{.head = head,
+                .change = {.version = head.version,
+                           .checksum = head.checksum,
+                           .from_checksum = from_checksum,
+                           .time = now_,
+                           .actor = mutation.actor,
+                           .reason = mutation.reason,
+                           .request_id = mutation.request_id,
+                           .request_fingerprint = mutation.request_fingerprint,
+                           .nodes = std::move(deltas)},
+                .keep_from_revision = revision > max_changes ? revision - max_changes + 1 : 0,
+                .keep_from_time = now_ - head.history_limits.max_age.value_or(directory_.options_.history_age)};
+    const MutationResult result{.version = head.version,
+                                .previous_version = {.epoch = head.version.epoch, .revision = revision - 1}};
+    pending_[mutation.ring] = {.state = state, .write = writes_.size()};
+    writes_.push_back(std::move(put));
+    after_.push_back(std::move(state));
+    return result;
+  }
+
+  absl::Status CheckExpected(const Mutation& mutation, const RingState& current) const {
+    if (!mutation.expected_version.has_value() || *mutation.expected_version == current.head.version) {
+      return absl::OkStatus();
+    }
+    std::string text = fmt::format("ring {} is at version {}, not at the expected {}", ring::Quote(mutation.ring),
+                                   Text(current.head.version), Text(*mutation.expected_version));
+    if (const auto last = current.log->Get(current.head.version.revision); last != nullptr) {
+      text += fmt::format("; last changed by {}", ring::Quote(last->record.actor));
+    }
+    return ring::Error(absl::StatusCode::kAborted, kVersionMismatch, text);
+  }
+
+  // The answer that a change with this request_id was given before, if it was.
+  absl::StatusOr<std::optional<MutationResult>> AnsweredChange(const Mutation& mutation,
+                                                               const RingStatePtr& current) const {
+    if (current == nullptr) return std::nullopt;
+    for (const Write& write : writes_) {
+      const auto* put = std::get_if<PutRing>(&write);
+      if (put != nullptr && put->head.name == mutation.ring && put->change.request_id == mutation.request_id &&
+          put->head.version.epoch == current->head.version.epoch) {
+        return Again(mutation, put->change.request_fingerprint, put->change.version);
+      }
+    }
+    auto found = directory_.store_.FindRequest(mutation.ring, mutation.request_id);
+    if (!found.ok()) return found.status();
+    // A ring that this burst deleted and made anew is not the one that the store still knows.
+    if (!found->has_value() || (*found)->version.epoch != current->head.version.epoch) return std::nullopt;
+    return Again(mutation, (*found)->request_fingerprint, (*found)->version);
+  }
+
+  absl::StatusOr<std::optional<MutationResult>> AnsweredDelete(const Mutation& mutation) const {
+    const auto it = directory_.tombstones_.find({mutation.ring, mutation.request_id});
+    if (it != directory_.tombstones_.end()) {
+      auto again = Again(mutation, it->second.request_fingerprint, it->second.version);
+      if (again.ok()) (*again)->previous_version = it->second.version;
+      return again;
+    }
+    for (const Write& write : writes_) {
+      const auto* drop = std::get_if<DropRing>(&write);
+      if (drop != nullptr && drop->tombstone.name == mutation.ring &&
+          drop->tombstone.request_id == mutation.request_id) {
+        auto again = Again(mutation, drop->tombstone.request_fingerprint, drop->tombstone.version);
+        if (again.ok()) (*again)->previous_version = drop->tombstone.version;
+        return again;
+      }
+    }
+    return std::nullopt;
+  }
+
+  static absl::StatusOr<std::optional<MutationResult>> Again(const Mutation& mutation, uint64_t fingerprint,
+                                                             const ring::Version& version) {
+    if (fingerprint != mutation.request_fingerprint) {
+      return ring::Error(absl::StatusCode::kInvalidArgument, kRequestIdReused,
+                         fmt::format("ring {}: request_id {} was used for another request at version {}",
+                                     ring::Quote(mutation.ring), ring::Quote(mutation.request_id), Text(version)));
+    }
+    return MutationResult{.version = version,
+                          .previous_version = {.epoch = version.epoch, .revision = version.revision - 1}};
+  }
+
+  size_t RingCount() const {
+    size_t count = 0;
+    {
+      ReaderMutexLock lock(directory_.mutex_);
+      count = directory_.rings_.size();
+    }
+    for (const auto& [name, pending] : pending_) {
+      const bool published = directory_.Find(name).ok();
+      if (published && pending.state == nullptr) count--;
+      if (!published && pending.state != nullptr) count++;
+    }
+    return count;
+  }
+
+  void PublishAccepted(const std::vector<absl::Status>& outcomes) {
+    std::vector<std::pair<std::string, RingStatePtr>> changed;
+    for (size_t i = 0; i < writes_.size(); i++) {
+      if (!outcomes[i].ok()) continue;
+      if (auto* put = std::get_if<PutRing>(&writes_[i])) {
+        const std::string& name = after_[i]->head.name;
+        after_[i]->log->Append(
+            std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change)}));
+        changed.emplace_back(name, after_[i]);
+      } else {
+        const Tombstone& tombstone = std::get<DropRing>(writes_[i]).tombstone;
+        if (!tombstone.request_id.empty()) {
+          directory_.tombstones_[{tombstone.name, tombstone.request_id}] = tombstone;
+        }
+        changed.emplace_back(tombstone.name, nullptr);
+      }
+    }
+    std::erase_if(directory_.tombstones_, [this](const auto& entry) {
+      return entry.second.time < now_ - directory_.options_.tombstone_age;
+    });
+    if (!changed.empty()) directory_.Publish(changed);
+  }
+
+  void ReportWritable(const std::vector<absl::Status>& outcomes) {
+    const bool writable = outcomes.back().ok() || absl::IsAborted(outcomes.back());
+    if (writable != directory_.writable_) directory_.options_.on_writable(writable);
+    directory_.writable_ = writable;
+  }
+
+  Directory& directory_;
+  const absl::Time now_;
+  std::vector<Step> steps_;
+  std::vector<Write> writes_;
+  std::vector<RingStatePtr> after_;  // of each write; null for a DropRing
+  absl::flat_hash_map<std::string, Pending> pending_;
+};
+
+absl::StatusOr<std::unique_ptr<Directory>> Directory::Open(Store& store, DirectoryOptions options) {
+  std::unique_ptr<Directory> directory(new Directory(store, std::move(options)));
+  if (absl::Status status = directory->Load(); !status.ok()) return status;
+  return directory;
+}
+
+absl::Status Directory::Load() {
+  auto contents = store_.Load();
+  if (!contents.ok()) return contents.status();
+  highest_epoch_ = contents->highest_epoch;
+  for (Tombstone& tombstone : contents->tombstones) {
+    const std::pair<std::string, std::string> key(tombstone.name, tombstone.request_id);
+    tombstones_[key] = std::move(tombstone);
+  }
+  // Points are derived, not stored; hashing and sorting them is what a start costs, so all cores do it.
+  std::vector<absl::StatusOr<RingStatePtr>> restored(contents->rings.size(), absl::InternalError("not restored"));
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i = next++; i < restored.size(); i = next++) restored[i] = Restore(std::move(contents->rings[i]));
+  };
+  std::vector<std::thread> threads;
+  for (size_t i = 1; i < std::min<size_t>(std::thread::hardware_concurrency(), restored.size()); i++) {
+    threads.emplace_back(work);
+  }
+  work();
+  for (std::thread& thread : threads) thread.join();
+
+  WriterMutexLock lock(mutex_);
+  for (auto& state : restored) {
+    if (!state.ok()) return state.status();
+    rings_[(*state)->head.name] = *std::move(state);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RingStatePtr> Directory::Restore(StoredRing stored) const {
+  auto made = ring::Ring::Create(stored.head.settings, std::move(stored.nodes), stored.head.next_join_number);
+  if (!made.ok()) return ring::Prefixed(RingPrefix(stored.head.name), made.status());
+  if (made->checksum() != stored.head.checksum) {
+    return absl::DataLossError(fmt::format("{}its nodes have the checksum {:016x}, the store has {:016x}",
+                                           RingPrefix(stored.head.name), made->checksum(), stored.head.checksum));
+  }
+  return std::make_shared<const RingState>(
+      RingState{.head = std::move(stored.head), .ring = *std::move(made), .log = std::make_shared<ChangeLog>()});
+}
+
+absl::StatusOr<RingStatePtr> Directory::Find(std::string_view ring) const {
+  ReaderMutexLock lock(mutex_);
+  const auto it = rings_.find(ring);
+  if (it == rings_.end()) return RingNotFound(ring);
+  return it->second;
+}
+
+std::vector<RingStatePtr> Directory::List(std::string_view prefix, std::string_view after, size_t max) const {
+  std::vector<RingStatePtr> result;
+  ReaderMutexLock lock(mutex_);
+  auto it = after < prefix ? rings_.lower_bound(prefix) : rings_.upper_bound(after);
+  for (; it != rings_.end() && result.size() < max && it->first.starts_with(prefix); ++it) {
+    result.push_back(it->second);
+  }
+  return result;
+}
+
+std::vector<absl::StatusOr<MutationResult>> Directory::Commit(std::span<const Mutation> mutations) {
+  Burst burst(*this);
+  for (const Mutation& mutation : mutations) burst.Add(mutation);
+  return burst.Finish();
+}
+
+uint64_t Directory::NextEpoch() const {
+  constexpr int kRandomBits = 20;
+  const uint64_t millis = std::max<int64_t>(absl::ToUnixMillis(options_.clock()), 0);
+  const uint64_t random = options_.random() & ((1u << kRandomBits) - 1);
+  return std::max((millis << kRandomBits) | random, highest_epoch_ + 1);
+}
+
+void Directory::Publish(const std::vector<std::pair<std::string, RingStatePtr>>& changed) {
+  std::vector<std::string> names;
+  std::vector<RingStatePtr> replaced;  // destroyed after the lock is released
+  {
+    WriterMutexLock lock(mutex_);
+    for (const auto& [name, state] : changed) {
+      names.push_back(name);
+      auto it = rings_.find(name);
+      if (it != rings_.end()) replaced.push_back(std::move(it->second));
+      if (state == nullptr) {
+        if (it != rings_.end()) rings_.erase(it);
+      } else if (it != rings_.end()) {
+        it->second = state;
+      } else {
+        rings_.emplace(name, state);
+      }
+    }
+  }
+  options_.on_published(names);
+}
+
+}  // namespace ringd::server

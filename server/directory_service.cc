@@ -1,0 +1,319 @@
+#include "server/directory_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "fmt/format.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "proto/codec.h"
+#include "proto/status_codec.h"
+#include "ring/error.h"
+#include "ring/hash.h"
+#include "server/lookup.h"
+#include "server/responses.h"
+#include "server/watch_stream.h"
+#include "spdlog/spdlog.h"
+
+namespace ringd::server {
+namespace {
+
+using ringd::FromProto;
+using ringd::ToProto;
+
+constexpr auto kMaxVersionWait = std::chrono::seconds(3);
+constexpr size_t kDefaultPage = 1'000;
+constexpr size_t kMaxPage = 10'000;
+// Leaves room below a stock client's 4 MiB for the rest of the answer.
+constexpr size_t kMaxPageBytes = 3 << 20;
+
+size_t PageSize(int32_t asked) { return asked == 0 ? kDefaultPage : std::min<size_t>(asked, kMaxPage); }
+
+// A fingerprint of the request's content: equal for a retry, and different for another request under the same id.
+template <class Request>
+uint64_t Fingerprint(const Request& request) {
+  Request content = request;
+  content.mutable_options()->clear_request_id();
+  std::string bytes = Request::descriptor()->full_name();
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  {
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    content.SerializeToCodedStream(&coded);
+  }
+  return ring::HashKey(bytes);
+}
+
+template <class Request>
+Mutation MutationOf(const Request& request, decltype(Mutation::what) what, std::string actor) {
+  const v1::MutationOptions& options = request.options();
+  Mutation mutation{.ring = request.ring(),
+                    .what = std::move(what),
+                    .request_id = options.request_id(),
+                    .reason = options.reason(),
+                    .actor = std::move(actor),
+                    .validate_only = options.validate_only(),
+                    .force = options.force()};
+  if (options.has_expected_version()) mutation.expected_version = FromProto(options.expected_version());
+  if (!mutation.request_id.empty()) mutation.request_fingerprint = Fingerprint(request);
+  return mutation;
+}
+
+template <class Response>
+void Fill(const MutationResult& result, Response* response) {
+  ToProto(result.version, response->mutable_version());
+  if constexpr (requires { response->mutable_previous_version(); }) {
+    ToProto(result.previous_version, response->mutable_previous_version());
+  }
+  if (result.plan.has_value()) ToProto(*result.plan, response->mutable_plan());
+}
+
+// One line for each change of state, and none for requests that change nothing.
+template <class Request>
+void LogChange(const Request& request, const std::string& actor, const MutationResult& result) {
+  const std::string reason = request.options().reason();
+  spdlog::info("{} ring \"{}\" revision {} -> {} epoch {} by {}{}", Request::descriptor()->name(), request.ring(),
+               result.previous_version.revision, result.version.revision, result.version.epoch, actor,
+               reason.empty() ? "" : " reason " + ring::Quote(reason));
+}
+
+absl::Status NotServedYet(std::string_view rpc) {
+  return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet,
+                     fmt::format("{} is not served yet by this version of ringd", rpc));
+}
+
+grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context, const absl::Status& status) {
+  auto* reactor = context->DefaultReactor();
+  reactor->Finish(ToGrpc(status));
+  return reactor;
+}
+
+// A stream that ends at once.
+template <class Response>
+class RefusedStream final : public grpc::ServerWriteReactor<Response> {
+ public:
+  explicit RefusedStream(const absl::Status& status) { this->Finish(ToGrpc(status)); }
+  void OnDone() override { delete this; }
+};
+
+absl::StatusOr<decltype(Mutation::what)> OneOperation(absl::StatusOr<ring::Operation> operation) {
+  if (!operation.ok()) return operation.status();
+  ChangeNodes change;
+  change.operations.push_back(*std::move(operation));
+  return change;
+}
+
+RingSelector SelectorOf(const v1::RingSelector& selector) {
+  RingSelector result;
+  if (selector.has_names()) result.names.assign(selector.names().rings().begin(), selector.names().rings().end());
+  if (selector.has_prefix()) result.prefix = selector.prefix();
+  if (selector.has_all()) result.prefix = "";
+  return result;
+}
+
+std::map<std::string, WatchPosition> HeldOf(const v1::WatchRequest& request) {
+  std::map<std::string, WatchPosition> held;
+  for (const v1::HeldRing& ring : request.held()) {
+    WatchPosition& position = held[ring.ring()];
+    position.version = FromProto(ring.position().version());
+    if (ring.position().has_checksum() && ring.position().checksum().algorithm() == kChecksumAlgorithm) {
+      position.checksum = ring.position().checksum().value();
+    }
+  }
+  return held;
+}
+
+// A name for the connection that a call came on. Callers on a unix socket cannot be told apart: no name.
+std::string ConnectionOf(const grpc::CallbackServerContext& context) {
+  std::string peer = context.peer();
+  return peer.starts_with("unix:") ? "" : peer;
+}
+
+}  // namespace
+
+// --- Mutations
+
+template <class Request, class Response>
+DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response,
+                                                 absl::StatusOr<decltype(Mutation::what)> what) {
+  if (absl::Status status = CheckRequest(request, limits_); !status.ok()) return FinishWith(context, status);
+  if (!what.ok()) return FinishWith(context, ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
+  auto* reactor = context->DefaultReactor();
+  writes_.Submit({.mutation = MutationOf(request, *std::move(what), context->peer()),
+                  .still_wanted =
+                      [context] {
+                        if (std::chrono::system_clock::now() >= context->deadline()) {
+                          return absl::DeadlineExceededError("the deadline passed before the change was made");
+                        }
+                        return context->IsCancelled() ? absl::CancelledError("the caller has gone") : absl::OkStatus();
+                      },
+                  .done =
+                      [context, reactor, &request, response](absl::StatusOr<MutationResult> result) {
+                        if (result.ok()) {
+                          Fill(*result, response);
+                          const bool changed = result->version != result->previous_version ||
+                                               std::is_same_v<Request, v1::DeleteRingRequest>;
+                          if (changed && !result->plan.has_value()) LogChange(request, context->peer(), *result);
+                        }
+                        reactor->Finish(ToGrpc(result.status()));
+                      }});
+  return reactor;
+}
+
+DirectoryService::Unary DirectoryService::CreateRing(Context context, const v1::CreateRingRequest* request,
+                                                     v1::CreateRingResponse* response) {
+  auto placement = FromProto(request->placement());
+  if (!placement.ok()) return Mutate(context, *request, response, placement.status());
+  server::CreateRing create{.settings = {.placement = *std::move(placement)},
+                            .labels = {request->labels().begin(), request->labels().end()},
+                            .history_limits = FromProto(request->history_limits())};
+  if (request->has_default_weight()) create.settings.default_weight = request->default_weight();
+  return Mutate(context, *request, response, std::move(create));
+}
+
+DirectoryService::Unary DirectoryService::DeleteRing(Context context, const v1::DeleteRingRequest* request,
+                                                     v1::DeleteRingResponse* response) {
+  return Mutate(context, *request, response, server::DeleteRing{});
+}
+
+DirectoryService::Unary DirectoryService::AddNode(Context context, const v1::AddNodeRequest* request,
+                                                  v1::AddNodeResponse* response) {
+  return Mutate(context, *request, response, OneOperation(FromProto(request->node())));
+}
+
+DirectoryService::Unary DirectoryService::RemoveNode(Context context, const v1::RemoveNodeRequest* request,
+                                                     v1::RemoveNodeResponse* response) {
+  return Mutate(context, *request, response, OneOperation(ring::RemoveNode{.id = request->node_id()}));
+}
+
+DirectoryService::Unary DirectoryService::UpdateNode(Context context, const v1::UpdateNodeRequest* request,
+                                                     v1::UpdateNodeResponse* response) {
+  return Mutate(context, *request, response, OneOperation(FromProto(request->node(), request->update_mask())));
+}
+
+DirectoryService::Unary DirectoryService::ApplyChanges(Context context, const v1::ApplyChangesRequest* request,
+                                                       v1::ApplyChangesResponse* response) {
+  ChangeNodes change;
+  for (const v1::NodeOperation& operation : request->operations()) {
+    auto converted = FromProto(operation);
+    if (!converted.ok()) return Mutate(context, *request, response, converted.status());
+    change.operations.push_back(*std::move(converted));
+  }
+  return Mutate(context, *request, response, std::move(change));
+}
+
+// --- Reads
+
+template <class Request, class Answer>
+DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
+  if (absl::Status status = CheckRequest(request, limits_); !status.ok()) return FinishWith(context, status);
+  auto* reactor = context->DefaultReactor();
+  const auto finish = [reactor, answer](const absl::StatusOr<RingStatePtr>& state) {
+    reactor->Finish(ToGrpc(state.ok() ? answer(**state) : state.status()));
+  };
+  auto state = directory_.Find(request.ring());
+  if (state.ok() && request.has_min_version() && (*state)->head.version < FromProto(request.min_version())) {
+    const auto left = context->deadline() - std::chrono::system_clock::now();
+    waits_.Wait(request.ring(), FromProto(request.min_version()),
+                VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait), finish);
+  } else {
+    finish(state);
+  }
+  return reactor;
+}
+
+DirectoryService::Unary DirectoryService::Lookup(Context context, const v1::LookupRequest* request,
+                                                 v1::LookupResponse* response) {
+  return Read(context, *request,
+              [request, response](const RingState& state) { return AnswerLookup(state, *request, response); });
+}
+
+DirectoryService::Unary DirectoryService::BatchLookup(Context context, const v1::BatchLookupRequest* request,
+                                                      v1::BatchLookupResponse* response) {
+  return Read(context, *request,
+              [request, response](const RingState& state) { return AnswerBatchLookup(state, *request, response); });
+}
+
+DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::GetRingRequest* request,
+                                                  v1::GetRingResponse* response) {
+  return Read(context, *request, [request, response](const RingState& state) {
+    const auto& nodes = state.ring.table()->nodes;
+    const auto first = std::upper_bound(nodes.begin(), nodes.end(), request->page_token(),
+                                        [](const std::string& id, const ring::NodePtr& node) { return id < node->id; });
+    const size_t next = AddNodes(*state.ring.table(), request->page_token().empty() ? 0 : first - nodes.begin(),
+                                 PageSize(request->page_size()), kMaxPageBytes, response->mutable_nodes());
+    if (next < nodes.size()) response->set_next_page_token(nodes[next - 1]->id);
+    ToProto(state, response->mutable_ring());
+    ToProto(state.head.version, response->mutable_version());
+    return absl::OkStatus();
+  });
+}
+
+DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
+                                                    v1::ListRingsResponse* response) {
+  if (absl::Status status = CheckRequest(*request, limits_); !status.ok()) return FinishWith(context, status);
+  const size_t page = PageSize(request->page_size());
+  // One more than the page tells whether there is a next one.
+  const auto states = directory_.List(request->prefix(), request->page_token(), page + 1);
+  size_t bytes = 0;
+  for (const RingStatePtr& state : states) {
+    if (static_cast<size_t>(response->rings_size()) == page || bytes > kMaxPageBytes) {
+      response->set_next_page_token(response->rings(response->rings_size() - 1).name());
+      break;
+    }
+    v1::Ring* ring = response->add_rings();
+    ToProto(*state, ring);
+    bytes += ring->ByteSizeLong();
+  }
+  response->set_server_version(RINGD_VERSION);
+  return FinishWith(context, absl::OkStatus());
+}
+
+grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
+  if (absl::Status status = CheckRequest(*request, limits_); !status.ok()) {
+    return new RefusedStream<v1::WatchResponse>(status);
+  }
+  return WatchStream::Start(directory_, hub_, ConnectionOf(*context), SelectorOf(request->selector()),
+                            HeldOf(*request));
+}
+
+// --- Not served yet
+
+DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest*,
+                                                     v1::UpdateRingResponse*) {
+  return FinishWith(context, NotServedYet("UpdateRing"));
+}
+DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest*,
+                                                      v1::ImportSlotsResponse*) {
+  return FinishWith(context, NotServedYet("ImportSlots"));
+}
+DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest*,
+                                                         v1::RestoreVersionResponse*) {
+  return FinishWith(context, NotServedYet("RestoreVersion"));
+}
+DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest*,
+                                                     v1::ListRangesResponse*) {
+  return FinishWith(context, NotServedYet("ListRanges"));
+}
+DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest*,
+                                                      v1::ListChangesResponse*) {
+  return FinishWith(context, NotServedYet("ListChanges"));
+}
+DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest*,
+                                                      v1::ReportWatchResponse*) {
+  return FinishWith(context, NotServedYet("ReportWatch"));
+}
+DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest*,
+                                                       v1::ListWatchersResponse*) {
+  return FinishWith(context, NotServedYet("ListWatchers"));
+}
+grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(Context,
+                                                                                   const v1::DiffVersionsRequest*) {
+  return new RefusedStream<v1::DiffVersionsResponse>(NotServedYet("DiffVersions"));
+}
+grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context, const v1::BackupRequest*) {
+  return new RefusedStream<v1::BackupResponse>(NotServedYet("Backup"));
+}
+
+}  // namespace ringd::server

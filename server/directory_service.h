@@ -1,0 +1,72 @@
+// DirectoryService: the RPCs of ringd.v1.Directory. Each handler has four beats: check the request, delegate, convert
+// the answer, stamp the version.
+//
+// Threads: gRPC's callback threads. Reads are answered on them at once; mutations go through the WriteQueue and are
+// answered on its thread; a read with min_version waits in VersionWaits.
+#pragma once
+
+#include <string>
+
+#include "ringd/v1/directory.grpc.pb.h"
+#include "server/directory.h"
+#include "server/request_checks.h"
+#include "server/version_waits.h"
+#include "server/watch_hub.h"
+#include "server/write_queue.h"
+
+namespace ringd::server {
+
+class DirectoryService final : public v1::Directory::CallbackService {
+ public:
+  // All must outlive the service.
+  DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
+                   const RequestLimits& limits)
+      : directory_(directory), writes_(writes), waits_(waits), hub_(hub), limits_(limits) {}
+
+  using Unary = grpc::ServerUnaryReactor*;
+  using Context = grpc::CallbackServerContext*;
+
+  Unary CreateRing(Context context, const v1::CreateRingRequest* request, v1::CreateRingResponse* response) override;
+  Unary DeleteRing(Context context, const v1::DeleteRingRequest* request, v1::DeleteRingResponse* response) override;
+  Unary AddNode(Context context, const v1::AddNodeRequest* request, v1::AddNodeResponse* response) override;
+  Unary RemoveNode(Context context, const v1::RemoveNodeRequest* request, v1::RemoveNodeResponse* response) override;
+  Unary UpdateNode(Context context, const v1::UpdateNodeRequest* request, v1::UpdateNodeResponse* response) override;
+  Unary ApplyChanges(Context context, const v1::ApplyChangesRequest* request,
+                     v1::ApplyChangesResponse* response) override;
+
+  Unary GetRing(Context context, const v1::GetRingRequest* request, v1::GetRingResponse* response) override;
+  Unary ListRings(Context context, const v1::ListRingsRequest* request, v1::ListRingsResponse* response) override;
+  Unary Lookup(Context context, const v1::LookupRequest* request, v1::LookupResponse* response) override;
+  Unary BatchLookup(Context context, const v1::BatchLookupRequest* request, v1::BatchLookupResponse* response) override;
+
+  grpc::ServerWriteReactor<v1::WatchResponse>* Watch(Context context, const v1::WatchRequest* request) override;
+
+  // Not served yet: UNIMPLEMENTED, with a text that says so.
+  Unary UpdateRing(Context context, const v1::UpdateRingRequest*, v1::UpdateRingResponse*) override;
+  Unary ImportSlots(Context context, const v1::ImportSlotsRequest*, v1::ImportSlotsResponse*) override;
+  Unary RestoreVersion(Context context, const v1::RestoreVersionRequest*, v1::RestoreVersionResponse*) override;
+  Unary ListRanges(Context context, const v1::ListRangesRequest*, v1::ListRangesResponse*) override;
+  Unary ListChanges(Context context, const v1::ListChangesRequest*, v1::ListChangesResponse*) override;
+  Unary ReportWatch(Context context, const v1::ReportWatchRequest*, v1::ReportWatchResponse*) override;
+  Unary ListWatchers(Context context, const v1::ListWatchersRequest*, v1::ListWatchersResponse*) override;
+  grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context, const v1::DiffVersionsRequest*) override;
+  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest*) override;
+
+ private:
+  // Queues the mutation that a request asks for, and answers when it is done.
+  template <class Request, class Response>
+  Unary Mutate(Context context, const Request& request, Response* response,
+               absl::StatusOr<decltype(Mutation::what)> what);
+
+  // Calls `answer` with the ring's state once it is at the request's min_version, and finishes with what it returns.
+  template <class Request, class Answer>
+  Unary Read(Context context, const Request& request, Answer answer);
+
+  const Directory& directory_;
+  WriteQueue& writes_;
+  VersionWaits& waits_;
+  WatchHub& hub_;
+  const RequestLimits limits_;
+};
+
+}  // namespace ringd::server

@@ -1,0 +1,96 @@
+#include "server/listen_address.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+
+#include "fmt/format.h"
+#include "ring/error.h"
+
+namespace ringd::server {
+namespace {
+
+absl::Status Malformed(const std::string& text, const std::string& why) {
+  return ring::Error(absl::StatusCode::kInvalidArgument, ring::kInvalidField,
+                     fmt::format("{} is no address to listen on: {}", ring::Quote(text), why));
+}
+
+bool IsLoopback(const std::string& host) {
+  if (host == "localhost") return true;
+  in_addr v4{};
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+}  // namespace
+
+std::string ListenAddress::ToString() const {
+  if (is_unix()) return "unix:" + unix_path;
+  const bool v6 = host.find(':') != std::string::npos;
+  return v6 ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
+  ListenAddress address;
+  if (text.starts_with("unix:")) {
+    address.unix_path = text.substr(text.starts_with("unix://") ? 7 : 5);
+    constexpr size_t kMaxPath = 107;  // sun_path less its end
+    if (address.unix_path.empty() || address.unix_path.size() > kMaxPath) {
+      return Malformed(text, fmt::format("the path has {} bytes, it must have 1..{}", address.unix_path.size(), kMaxPath));
+    }
+    return address;
+  }
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return Malformed(text, "it has no port; write HOST:PORT");
+  std::string host = text.substr(0, colon);
+  const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (host.empty()) return Malformed(text, "it has no host; write 127.0.0.1:PORT");
+  if (!bracketed && host.find(':') != std::string::npos) return Malformed(text, "write an IPv6 address as [ADDRESS]:PORT");
+  const std::string port = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
+  if (error != std::errc() || end != port.data() + port.size() || address.port < 0 || address.port > 65'535) {
+    return Malformed(text, fmt::format("the port {} is not a number 0..65535", ring::Quote(port)));
+  }
+  address.host = host;
+  return address;
+}
+
+absl::Status CheckLocal(const ListenAddress& address) {
+  if (address.is_unix() || IsLoopback(address.host)) return absl::OkStatus();
+  return ring::Error(absl::StatusCode::kFailedPrecondition, "PLAINTEXT_REFUSED",
+                     fmt::format("refusing to listen on {}: it is neither loopback nor a unix socket, and mTLS is not "
+                                 "configured (this version has none yet)",
+                                 address.ToString()));
+}
+
+std::string WhyNotBindable(const ListenAddress& address) {
+  if (address.is_unix()) return "";
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+  if (error != 0) return gai_strerror(error);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> guard(found, freeaddrinfo);
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    const int fd = socket(info->ai_family, info->ai_socktype, 0);
+    if (fd < 0) continue;
+    const int yes = 1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    const bool bound = bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, 1) == 0;
+    const int why = errno;
+    close(fd);
+    if (!bound) return std::strerror(why);
+  }
+  return "";
+}
+
+}  // namespace ringd::server

@@ -1,0 +1,31 @@
+// Addresses to listen on: parsing, and the rule that nothing but loopback and unix sockets is listened on without mTLS.
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace ringd::server {
+
+struct ListenAddress {
+  std::string host;  // as given, without brackets; empty for a unix socket
+  int port = 0;
+  std::string unix_path;
+
+  bool is_unix() const { return !unix_path.empty(); }
+  // As it is written: HOST:PORT, [V6]:PORT or unix:PATH.
+  std::string ToString() const;
+};
+
+// INVALID_ARGUMENT, with a text that names what is wrong, for what is not HOST:PORT, [V6]:PORT, unix:PATH or
+// unix:///PATH.
+absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
+
+// FAILED_PRECONDITION unless the address is loopback (127.0.0.0/8, ::1, localhost) or a unix socket.
+absl::Status CheckLocal(const ListenAddress& address);
+
+// Why the address cannot be bound right now, in the system's words; empty when it can. For the message after a failed
+// start, since gRPC keeps the reason to itself.
+std::string WhyNotBindable(const ListenAddress& address);
+
+}  // namespace ringd::server

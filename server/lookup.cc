@@ -1,0 +1,101 @@
+#include "server/lookup.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "fmt/format.h"
+#include "proto/codec.h"
+#include "ring/error.h"
+
+namespace ringd::server {
+namespace {
+
+using ringd::ToProto;
+
+absl::Status CheckHasOwners(const RingState& state) {
+  if (state.ring.HasOwners()) return absl::OkStatus();
+  return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
+                     fmt::format("ring {}: no node has a weight above 0", ring::Quote(state.head.name)));
+}
+
+size_t WantedOwners(const auto& request) { return request.has_owners() ? request.owners() : 1; }
+
+// Gives each node that occurs in a batch its place in the answer's node table.
+class NodeTableBuilder {
+ public:
+  NodeTableBuilder(const ring::Ring& ring, v1::BatchLookupResponse* response) : ring_(ring), response_(response) {
+    if (places_.size() < ring.node_count()) places_.resize(ring.node_count(), kNone);
+  }
+  ~NodeTableBuilder() {
+    for (const uint32_t node : seen_) places_[node] = kNone;
+    seen_.clear();
+  }
+  NodeTableBuilder(const NodeTableBuilder&) = delete;
+
+  uint32_t PlaceOf(uint32_t node) {
+    uint32_t& place = places_[node];
+    if (place == kNone) {
+      place = static_cast<uint32_t>(seen_.size());
+      seen_.push_back(node);
+      ToProto(ring_.node(node), response_->add_nodes());
+    }
+    return place;
+  }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+  // Kept between batches, so that one of few keys does not pay for a ring of many nodes.
+  static thread_local std::vector<uint32_t> places_;
+  static thread_local std::vector<uint32_t> seen_;
+
+  const ring::Ring& ring_;
+  v1::BatchLookupResponse* response_;
+};
+
+thread_local std::vector<uint32_t> NodeTableBuilder::places_;
+thread_local std::vector<uint32_t> NodeTableBuilder::seen_;
+
+}  // namespace
+
+absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& request, v1::LookupResponse* response) {
+  if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
+  const ring::Ring& ring = state.ring;
+  const uint64_t position = request.has_key() ? ring.Hash(request.key()) : request.position();
+  const size_t wanted = WantedOwners(request);
+  std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
+  const size_t found = ring.Owners(position, std::span(nodes).first(wanted));
+  for (size_t i = 0; i < found; i++) ToProto(ring.node(nodes[i]), response->add_owners());
+  response->set_hash(position);
+  response->set_owners_short(found < wanted);
+  ToProto(state.head.version, response->mutable_version());
+  return absl::OkStatus();
+}
+
+absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequest& request,
+                               v1::BatchLookupResponse* response) {
+  if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
+  const ring::Ring& ring = state.ring;
+  const size_t wanted = WantedOwners(request);
+  const size_t per_key = std::min(wanted, ring.table()->weighted_nodes);
+  NodeTableBuilder table(ring, response);
+  auto* indices = response->mutable_owner_indices();
+  indices->Reserve(static_cast<int>(request.keys_size() * per_key));
+  std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
+  for (const std::string& key : request.keys()) {
+    const uint64_t position = ring.Hash(key);
+    if (per_key == 1) {
+      indices->AddAlreadyReserved(table.PlaceOf(ring.Owner(position)));
+      continue;
+    }
+    ring.Owners(position, std::span(nodes).first(per_key));
+    for (size_t i = 0; i < per_key; i++) indices->AddAlreadyReserved(table.PlaceOf(nodes[i]));
+  }
+  response->set_owners_per_key(static_cast<uint32_t>(per_key));
+  response->set_owners_short(per_key < wanted);
+  ToProto(state.head.version, response->mutable_version());
+  return absl::OkStatus();
+}
+
+}  // namespace ringd::server

@@ -1,0 +1,16 @@
+// Answers Lookup and BatchLookup from one state of a ring. Pure but for a per-thread scratch; the hot path of the
+// server: no allocation a key beyond the answer itself.
+#pragma once
+
+#include "absl/status/status.h"
+#include "ringd/v1/directory.pb.h"
+#include "server/directory.h"
+
+namespace ringd::server {
+
+// FAILED_PRECONDITION when no node of the ring has a weight above 0. REQUIRES requests that CheckRequest accepted.
+absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& request, v1::LookupResponse* response);
+absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequest& request,
+                               v1::BatchLookupResponse* response);
+
+}  // namespace ringd::server

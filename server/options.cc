@@ -1,0 +1,88 @@
+#include "server/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+
+#include "fmt/format.h"
+
+namespace ringd::server {
+namespace {
+
+// Durations as Go and systemd users write them: 10s, 100ms, 720h.
+absl::Duration ParseDuration(const std::string& text) {
+  absl::Duration duration;
+  if (!absl::ParseDuration(text, &duration) || duration <= absl::ZeroDuration()) {
+    throw CLI::ValidationError(fmt::format("\"{}\" is not a positive duration such as 10s, 500ms or 720h", text));
+  }
+  return duration;
+}
+
+void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, const std::string& help) {
+  app.add_option_function<std::string>(name, [&value](const std::string& text) { value = ParseDuration(text); }, help)
+      ->type_name("DURATION")
+      ->default_str(absl::FormatDuration(value));
+}
+
+void AddLimits(CLI::App& app, Options& options) {
+  const std::string group = "Limits";
+  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
+    app.add_option(name, value, help)->group(group)->check(CLI::PositiveNumber)->capture_default_str();
+  };
+  add("--max-rings", options.max_rings, "Rings in the directory");
+  add("--max-nodes", options.ring_limits.max_nodes, "Nodes in a ring");
+  add("--max-points", options.ring_limits.max_points, "Points in a ring");
+  add("--max-key-bytes", options.request_limits.max_key_bytes, "Bytes of a key");
+  add("--max-batch-keys", options.request_limits.max_batch_keys, "Keys in a BatchLookup");
+  add("--max-request-bytes", options.max_request_bytes, "Bytes of a request message");
+  add("--max-watches-per-connection", options.max_watches_per_connection, "Watches on one connection");
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(int argc, char** argv) {
+  ParsedOptions parsed;
+  Options& options = parsed.options;
+  CLI::App app("ringd, the central shard directory: which node owns a key");
+  app.name("ringd");
+  app.set_version_flag("--version", "ringd " RINGD_VERSION);
+  app.footer("Example:\n  ringd --data-dir /var/lib/ringd --init");
+  app.add_option("--listen", options.listen, "Address for gRPC: HOST:PORT (port 0 takes a free one) or unix:///PATH")
+      ->capture_default_str();
+  app.add_option("--http-listen", options.http_listen, "Address for probes over HTTP; empty = none")
+      ->capture_default_str();
+  app.add_option("--data-dir", options.data_dir, "Directory of the durable store; it must exist, or see --init")
+      ->type_name("DIR");
+  app.add_flag("--init", options.init, "Make the data directory and its store where they are missing");
+  AddDuration(app, "--history-age", options.history_age, "How long the records of changes are kept");
+  app.add_option("--history-max", options.history_max, "How many records of changes are kept of a ring")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  absl::Duration heartbeat = absl::FromChrono(options.heartbeat_interval);
+  AddDuration(app, "--heartbeat-interval", heartbeat, "Time between the heartbeats of a Watch");
+  absl::Duration drain = absl::FromChrono(options.drain_timeout);
+  AddDuration(app, "--drain-timeout", drain, "How long a stop waits for calls in flight");
+  AddLimits(app, options);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {  // --help, --version
+    app.exit(success);
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    fmt::print(stderr, "error: {}\nTry `ringd --help`.\n", error.what());
+    parsed.exit_code = 2;
+    return parsed;
+  }
+  if (options.data_dir.empty()) {
+    fmt::print(stderr, "error: --data-dir is missing\nName the directory of the store; --init makes it.\n");
+    parsed.exit_code = 2;
+    return parsed;
+  }
+  options.heartbeat_interval = absl::ToChronoMilliseconds(heartbeat);
+  options.drain_timeout = absl::ToChronoMilliseconds(drain);
+  parsed.run = true;
+  return parsed;
+}
+
+}  // namespace ringd::server

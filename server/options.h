@@ -1,0 +1,43 @@
+// Options of the daemon, read from the command line.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "ring/ring.h"
+#include "server/request_checks.h"
+
+namespace ringd::server {
+
+struct Options {
+  std::string listen = "127.0.0.1:7440";
+  std::string http_listen = "127.0.0.1:7441";
+  std::string data_dir;
+  bool init = false;
+
+  RequestLimits request_limits;
+  ring::Limits ring_limits;
+  size_t max_rings = 10'000;
+  int max_request_bytes = 1 << 20;
+  size_t max_watches_per_connection = 100;
+
+  absl::Duration history_age = absl::Hours(24 * 30);
+  uint32_t history_max = 100'000;
+  std::chrono::milliseconds heartbeat_interval{10'000};
+  // How long a drain may take.
+  std::chrono::milliseconds drain_timeout{5'000};
+};
+
+// What main shall do after the command line was read.
+struct ParsedOptions {
+  Options options;
+  bool run = false;   // else leave with exit_code: help or version was printed, or the command line is wrong
+  int exit_code = 0;  // 0, or 2 for wrong usage
+};
+
+ParsedOptions ParseOptions(int argc, char** argv);
+
+}  // namespace ringd::server

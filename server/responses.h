@@ -1,0 +1,25 @@
+// Builds messages from what the directory holds. Pure functions, any thread; what the codec of proto/ is for values of
+// ring/, this is for those of the server.
+#pragma once
+
+#include <cstddef>
+
+#include "ringd/v1/directory.pb.h"
+#include "server/directory.h"
+#include "server/watch_session.h"
+
+namespace ringd::server {
+
+void ToProto(const RingHead& head, const ring::NodeTable& table, size_t points, v1::Ring* out);
+void ToProto(const RingState& state, v1::Ring* out);
+void ToProto(const Plan& plan, v1::Plan* out);
+void ToProto(const WatchEvent& event, v1::WatchResponse* out);
+
+// Adds the nodes of the table from index `first` on, at most `max` and as many as stay below `max_bytes` in all (one
+// at least), and returns the index after the last one.
+size_t AddNodes(const ring::NodeTable& table, size_t first, size_t max, size_t max_bytes,
+                google::protobuf::RepeatedPtrField<v1::Node>* out);
+
+HistoryLimits FromProto(const v1::HistoryLimits& limits);
+
+}  // namespace ringd::server

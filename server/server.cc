@@ -1,0 +1,181 @@
+#include "server/server.h"
+
+#include <array>
+#include <chrono>
+#include <random>
+
+#include "fmt/format.h"
+#include "grpcpp/ext/proto_server_reflection_plugin.h"
+#include "grpcpp/health_check_service_interface.h"
+#include "grpcpp/resource_quota.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "ring/error.h"
+#include "server/admin_http.h"
+#include "server/directory.h"
+#include "server/directory_service.h"
+#include "server/version_waits.h"
+#include "server/watch_hub.h"
+#include "server/write_queue.h"
+#include "spdlog/spdlog.h"
+
+namespace ringd::server {
+namespace {
+
+constexpr char kService[] = "ringd.v1.Directory";
+constexpr char kWriteService[] = "ringd.v1.Directory.Write";
+
+constexpr int kMaxSendBytes = 4 << 20;
+constexpr size_t kQuotaBytes = 256 << 20;
+constexpr int kMaxMetadataBytes = 8 << 10;
+// Well above the Watches that one connection may have: gRPC makes what is over this wait in silence.
+constexpr int kMaxConcurrentStreams = 1'000;
+
+void SetTransport(grpc::ServerBuilder& builder, const Options& options) {
+  builder.SetMaxReceiveMessageSize(options.max_request_bytes);
+  builder.SetMaxSendMessageSize(kMaxSendBytes);
+  builder.SetResourceQuota(grpc::ResourceQuota("ringd").Resize(kQuotaBytes));
+  // A small compressed request would be unpacked before its size is judged.
+  builder.SetDefaultCompressionAlgorithm(GRPC_COMPRESS_NONE);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
+  // Idle watchers are kept: their pings are welcome, and a peer that no longer answers ours is given up.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+}
+
+// gRPC's own log lines go where ours go, without its format.
+void LogOfGrpc(gpr_log_func_args* line) {
+  const auto level = line->severity == GPR_LOG_SEVERITY_ERROR ? spdlog::level::warn : spdlog::level::debug;
+  spdlog::log(level, "grpc: {}", line->message);
+}
+
+DirectoryOptions ForDirectory(const Options& options) {
+  DirectoryOptions result{.ring_limits = options.ring_limits,
+                          .max_rings = options.max_rings,
+                          .history_age = options.history_age,
+                          .history_max = options.history_max};
+  result.random = [device = std::make_shared<std::random_device>()] { return (*device)(); };
+  return result;
+}
+
+}  // namespace
+
+// In the order in which they are made; the last is destroyed first.
+struct Server::Parts {
+  Options options;
+  std::unique_ptr<Store> store;
+  std::unique_ptr<Directory> directory;
+  std::unique_ptr<WatchHub> hub;
+  std::unique_ptr<VersionWaits> waits;
+  std::unique_ptr<WriteQueue> writes;
+  std::unique_ptr<DirectoryService> service;
+  std::unique_ptr<AdminHttp> http;
+  std::unique_ptr<grpc::Server> grpc;
+  ListenAddress grpc_address;
+
+  absl::Status OpenDirectory();
+  absl::Status StartHttp();
+  absl::Status StartGrpc(const ListenAddress& address);
+  void SetWritable(bool writable);
+};
+
+absl::Status Server::Parts::OpenDirectory() {
+  DirectoryOptions directory_options = ForDirectory(options);
+  directory_options.on_published = [this](std::span<const std::string> rings) {
+    waits->Published(rings);
+    hub->Published(rings);
+  };
+  directory_options.on_writable = [this](bool writable) { SetWritable(writable); };
+  auto opened = Directory::Open(*store, std::move(directory_options));
+  if (!opened.ok()) return opened.status();
+  directory = *std::move(opened);
+  hub = std::make_unique<WatchHub>(
+      *store, WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
+                                .max_watches_per_connection = options.max_watches_per_connection});
+  waits = std::make_unique<VersionWaits>(*directory);
+  writes = std::make_unique<WriteQueue>(*directory);
+  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, options.request_limits);
+  return absl::OkStatus();
+}
+
+absl::Status Server::Parts::StartHttp() {
+  if (options.http_listen.empty()) return absl::OkStatus();
+  auto address = ParseListenAddress(options.http_listen);
+  if (!address.ok()) return address.status();
+  if (absl::Status status = CheckLocal(*address); !status.ok()) return status;
+  auto started = AdminHttp::Start(*address);
+  if (!started.ok()) return started.status();
+  http = *std::move(started);
+  return absl::OkStatus();
+}
+
+absl::Status Server::Parts::StartGrpc(const ListenAddress& address) {
+  gpr_set_log_function(LogOfGrpc);
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+  grpc::ServerBuilder builder;
+  SetTransport(builder, options);
+  int port = 0;
+  builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(service.get());
+  grpc = builder.BuildAndStart();
+  if (grpc == nullptr) {
+    return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
+                       fmt::format("cannot listen on {}: {}", address.ToString(), WhyNotBindable(address)));
+  }
+  grpc_address = address;
+  if (!address.is_unix()) grpc_address.port = port;
+  grpc->GetHealthCheckService()->SetServingStatus(kService, true);
+  SetWritable(true);
+  return absl::OkStatus();
+}
+
+void Server::Parts::SetWritable(bool writable) {
+  grpc->GetHealthCheckService()->SetServingStatus(kWriteService, writable);
+  if (!writable) spdlog::error("the store refuses writes; lookups and watches go on");
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, std::unique_ptr<Store> store) {
+  auto address = ParseListenAddress(options.listen);
+  if (!address.ok()) return address.status();
+  if (absl::Status status = CheckLocal(*address); !status.ok()) return status;
+  auto parts = std::make_unique<Parts>();
+  parts->options = options;
+  parts->store = std::move(store);
+  if (absl::Status status = parts->OpenDirectory(); !status.ok()) return status;
+  if (absl::Status status = parts->StartHttp(); !status.ok()) return status;
+  if (absl::Status status = parts->StartGrpc(*address); !status.ok()) return status;
+  if (parts->http != nullptr) parts->http->SetReady(true);
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+Server::~Server() { Drain(); }
+
+void Server::Drain() {
+  if (parts_->grpc == nullptr) return;
+  if (parts_->http != nullptr) parts_->http->SetReady(false);
+  parts_->grpc->GetHealthCheckService()->Shutdown();
+  parts_->hub->Stop();
+  parts_->waits->Stop();
+  parts_->grpc->Shutdown(std::chrono::system_clock::now() + parts_->options.drain_timeout);
+  parts_->writes->Stop();
+  parts_->grpc.reset();
+}
+
+const ListenAddress& Server::grpc_address() const { return parts_->grpc_address; }
+
+const ListenAddress* Server::http_address() const {
+  return parts_->http == nullptr ? nullptr : &parts_->http->address();
+}
+
+}  // namespace ringd::server

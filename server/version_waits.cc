@@ -1,0 +1,113 @@
+#include "server/version_waits.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fmt/format.h"
+#include "ring/error.h"
+
+namespace ringd::server {
+namespace {
+
+// The state to answer with, an error to answer with, or null: wait on.
+absl::StatusOr<RingStatePtr> Look(const Directory& directory, const std::string& ring, const ring::Version& version) {
+  auto state = directory.Find(ring);
+  if (!state.ok() || (*state)->head.version >= version) return state;
+  return nullptr;
+}
+
+}  // namespace
+
+VersionWaits::VersionWaits(const Directory& directory) : directory_(directory), thread_([this] { Run(); }) {}
+
+VersionWaits::~VersionWaits() { Stop(); }
+
+void VersionWaits::Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, Done done) {
+  absl::StatusOr<RingStatePtr> answer;
+  {
+    // Under the lock that Published takes after publishing: a change between the look and the entry is not missed.
+    MutexLock lock(mutex_);
+    answer = Look(directory_, ring, version);
+    if (answer.ok() && *answer == nullptr && !stopping_) {
+      waiting_.push_back({ring, version, deadline, std::move(done)});
+      changed_.NotifyOne();
+      return;
+    }
+  }
+  if (answer.ok() && *answer == nullptr) {
+    answer = ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
+  }
+  done(std::move(answer));
+}
+
+void VersionWaits::Published(std::span<const std::string> rings) {
+  std::vector<std::pair<Done, absl::StatusOr<RingStatePtr>>> ready;
+  {
+    MutexLock lock(mutex_);
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      absl::StatusOr<RingStatePtr> answer = nullptr;
+      if (std::find(rings.begin(), rings.end(), it->ring) != rings.end()) {
+        answer = Look(directory_, it->ring, it->version);
+      }
+      if (answer.ok() && *answer == nullptr) {
+        ++it;
+        continue;
+      }
+      ready.emplace_back(std::move(it->done), std::move(answer));
+      it = waiting_.erase(it);
+    }
+  }
+  for (auto& [done, answer] : ready) done(std::move(answer));
+}
+
+void VersionWaits::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    changed_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void VersionWaits::Run() {
+  bool stopping = false;
+  while (!stopping) {
+    std::list<Waiting> expired;
+    {
+      MutexLock lock(mutex_);
+      while (!stopping_ && Clock::now() < NextDeadline()) {
+        if (waiting_.empty()) {
+          changed_.Wait(mutex_);
+        } else {
+          changed_.WaitUntil(mutex_, NextDeadline());
+        }
+      }
+      stopping = stopping_;
+      const Clock::time_point now = Clock::now();
+      for (auto it = waiting_.begin(); it != waiting_.end();) {
+        const auto next = std::next(it);
+        if (stopping || it->deadline <= now) expired.splice(expired.end(), waiting_, it);
+        it = next;
+      }
+    }
+    for (Waiting& wait : expired) {
+      const auto state = directory_.Find(wait.ring);
+      if (!state.ok()) {
+        wait.done(state.status());
+        continue;
+      }
+      const ring::Version at = (*state)->head.version;
+      wait.done(ring::Error(absl::StatusCode::kUnavailable, "VERSION_NOT_REACHED",
+                            fmt::format("ring {} is at version {}/{} and has not reached {}/{}", ring::Quote(wait.ring),
+                                        at.epoch, at.revision, wait.version.epoch, wait.version.revision)));
+    }
+  }
+}
+
+VersionWaits::Clock::time_point VersionWaits::NextDeadline() const {
+  Clock::time_point next = Clock::time_point::max();
+  for (const Waiting& wait : waiting_) next = std::min(next, wait.deadline);
+  return next;
+}
+
+}  // namespace ringd::server

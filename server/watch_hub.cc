@@ -1,0 +1,129 @@
+#include "server/watch_hub.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "ring/error.h"
+
+namespace ringd::server {
+namespace {
+
+absl::Status Draining() {
+  return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping; watch again from what you hold");
+}
+
+}  // namespace
+
+WatchHub::WatchHub(Store& store, Options options)
+    : store_(store), options_(options), fan_out_([this] { FanOut(); }), serve_history_([this] { ServeHistory(); }) {}
+
+WatchHub::~WatchHub() { Stop(); }
+
+absl::Status WatchHub::Add(std::shared_ptr<WatchSink> sink, const std::string& connection) {
+  MutexLock lock(mutex_);
+  if (stopping_) return Draining();
+  if (!connection.empty()) {
+    size_t& count = per_connection_[connection];
+    if (count >= options_.max_watches_per_connection) {
+      return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+                         fmt::format("this connection has {} Watches, which is the limit; open another connection",
+                                     options_.max_watches_per_connection));
+    }
+    count++;
+  }
+  const WatchSink* key = sink.get();
+  sinks_.emplace(key, std::make_pair(std::move(sink), connection));
+  return absl::OkStatus();
+}
+
+void WatchHub::Remove(const WatchSink* sink) {
+  std::shared_ptr<WatchSink> removed;  // destroyed after the lock is released
+  MutexLock lock(mutex_);
+  const auto it = sinks_.find(sink);
+  if (it == sinks_.end()) return;
+  removed = std::move(it->second.first);
+  const auto count = per_connection_.find(it->second.second);
+  if (count != per_connection_.end() && --count->second == 0) per_connection_.erase(count);
+  sinks_.erase(it);
+}
+
+void WatchHub::Published(std::span<const std::string> rings) {
+  MutexLock lock(mutex_);
+  rings_.insert(rings_.end(), rings.begin(), rings.end());
+  published_.NotifyOne();
+}
+
+void WatchHub::ReadHistory(std::shared_ptr<WatchSink> sink, HistoryNeeded needed) {
+  MutexLock lock(mutex_);
+  history_.push_back({std::move(sink), std::move(needed)});
+  history_wanted_.NotifyOne();
+}
+
+void WatchHub::Stop() {
+  std::vector<std::shared_ptr<WatchSink>> sinks;
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    sinks = Sinks();
+    published_.NotifyAll();
+    history_wanted_.NotifyAll();
+  }
+  if (fan_out_.joinable()) fan_out_.join();
+  if (serve_history_.joinable()) serve_history_.join();
+  for (const auto& sink : sinks) sink->End(Draining());
+}
+
+size_t WatchHub::watches() const {
+  MutexLock lock(mutex_);
+  return sinks_.size();
+}
+
+void WatchHub::FanOut() {
+  Clock::time_point heartbeat = Clock::now() + options_.heartbeat_interval;
+  while (true) {
+    std::vector<std::string> rings;
+    std::vector<std::shared_ptr<WatchSink>> sinks;
+    {
+      MutexLock lock(mutex_);
+      while (rings_.empty() && !stopping_ && Clock::now() < heartbeat) published_.WaitUntil(mutex_, heartbeat);
+      if (stopping_) return;
+      rings.swap(rings_);
+      sinks = Sinks();
+    }
+    std::sort(rings.begin(), rings.end());
+    rings.erase(std::unique(rings.begin(), rings.end()), rings.end());
+    if (!rings.empty()) {
+      for (const auto& sink : sinks) sink->Touched(rings);
+    }
+    if (Clock::now() >= heartbeat) {
+      heartbeat = Clock::now() + options_.heartbeat_interval;
+      for (const auto& sink : sinks) sink->HeartbeatDue();
+    }
+  }
+}
+
+void WatchHub::ServeHistory() {
+  while (true) {
+    HistoryRequest request;
+    {
+      MutexLock lock(mutex_);
+      while (history_.empty() && !stopping_) history_wanted_.Wait(mutex_);
+      if (stopping_) return;
+      request = std::move(history_.front());
+      history_.pop_front();
+    }
+    const HistoryNeeded& needed = request.needed;
+    auto changes = store_.ReadChanges(needed.ring, needed.epoch, needed.first, kHistoryBatch);
+    // A history that cannot be read is answered as one that is not kept: the watcher gets a snapshot.
+    request.sink->HistoryRead(needed.ring, changes.ok() ? *std::move(changes) : std::vector<ChangeRecord>());
+  }
+}
+
+std::vector<std::shared_ptr<WatchSink>> WatchHub::Sinks() const {
+  std::vector<std::shared_ptr<WatchSink>> sinks;
+  sinks.reserve(sinks_.size());
+  for (const auto& [key, entry] : sinks_) sinks.push_back(entry.first);
+  return sinks;
+}
+
+}  // namespace ringd::server

@@ -1,0 +1,96 @@
+// WatchHub: brings what the directory publishes to the streams that watch it.
+//
+// One thread fans out and sends heartbeats, another reads the durable history for streams that catch up; so neither a
+// slow disk nor a slow reader holds up the directory's writer. No gRPC here: a stream is a WatchSink.
+//
+// Threads: every member from any thread. Sinks are called on the hub's threads, never under its lock.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/mutex.h"
+#include "server/store.h"
+#include "server/watch_session.h"
+
+namespace ringd::server {
+
+// A stream as the hub sees it. Every member may be called from any thread and must not block.
+class WatchSink {
+ public:
+  virtual ~WatchSink() = default;
+  // These rings were published.
+  virtual void Touched(const std::vector<std::string>& rings) = 0;
+  virtual void HeartbeatDue() = 0;
+  // The answer to ReadHistory.
+  virtual void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) = 0;
+  // The stream must end with this status.
+  virtual void End(const absl::Status& status) = 0;
+};
+
+class WatchHub {
+ public:
+  struct Options {
+    std::chrono::milliseconds heartbeat_interval{10'000};
+    size_t max_watches_per_connection = 100;
+  };
+
+  // How many changes are read from the history at a time, which bounds what a stream that catches up holds.
+  static constexpr size_t kHistoryBatch = 128;
+
+  // The store must outlive the hub.
+  WatchHub(Store& store, Options options);
+  ~WatchHub();
+
+  // Takes a stream in, or refuses it: RESOURCE_EXHAUSTED when the connection has its number already (an empty name
+  // of a connection is not counted), UNAVAILABLE after Stop. From now on the sink is told what is published.
+  absl::Status Add(std::shared_ptr<WatchSink> sink, const std::string& connection);
+  void Remove(const WatchSink* sink);
+
+  // These rings were published. Returns at once.
+  void Published(std::span<const std::string> rings);
+
+  // Reads changes for a sink, which gets them by HistoryRead.
+  void ReadHistory(std::shared_ptr<WatchSink> sink, HistoryNeeded needed);
+
+  // Ends every stream with UNAVAILABLE, takes no more, and joins the threads. May be called twice.
+  void Stop();
+
+  size_t watches() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct HistoryRequest {
+    std::shared_ptr<WatchSink> sink;
+    HistoryNeeded needed;
+  };
+
+  void FanOut();
+  void ServeHistory();
+  std::vector<std::shared_ptr<WatchSink>> Sinks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Store& store_;
+  const Options options_;
+
+  mutable Mutex mutex_;
+  CondVar published_;
+  CondVar history_wanted_;
+  std::map<const WatchSink*, std::pair<std::shared_ptr<WatchSink>, std::string>> sinks_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, size_t> per_connection_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> rings_ ABSL_GUARDED_BY(mutex_);
+  std::deque<HistoryRequest> history_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread fan_out_;
+  std::thread serve_history_;
+};
+
+}  // namespace ringd::server

@@ -1,0 +1,232 @@
+#include "server/watch_session.h"
+
+#include <limits>
+
+namespace ringd::server {
+namespace {
+
+// An upper bound of a node's size in a message, good enough to cut chunks by.
+size_t MessageBytes(const ring::Node& node) {
+  constexpr size_t kFixed = 64;
+  constexpr size_t kPerEntry = 16;
+  size_t bytes = kFixed + node.id.size() + node.address.size() + node.zone.size() + node.hash_key.size();
+  for (const auto& [key, value] : node.metadata) bytes += kPerEntry + key.size() + value.size();
+  return bytes;
+}
+
+size_t MessageBytes(const ChangeRecord& change) {
+  size_t bytes = 0;
+  for (const ring::NodeDelta& delta : change.nodes) {
+    bytes += MessageBytes(delta.after != nullptr ? *delta.after : *delta.before);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+WatchSession::WatchSession(const Directory& directory, RingSelector selector,
+                           std::map<std::string, WatchPosition> held)
+    : directory_(directory), selector_(std::move(selector)) {
+  for (const std::string& name : selector_.names) AddTrack(name);
+  if (selector_.prefix.has_value()) {
+    for (const auto& state : directory_.List(*selector_.prefix, "", std::numeric_limits<size_t>::max())) {
+      AddTrack(state->head.name);
+    }
+  }
+  for (auto& [ring, position] : held) {
+    Track& track = AddTrack(ring);
+    track.phase = Track::Phase::kClaimed;
+    track.position = position;
+  }
+  uncounted_ = tracks_.size();
+}
+
+bool WatchSession::Touch(const std::string& ring) {
+  const auto it = tracks_.find(ring);
+  if (it != tracks_.end()) {
+    Queue(ring, it->second);
+    return true;
+  }
+  if (!selector_.MatchesPattern(ring)) return false;
+  AddTrack(ring).counted = true;
+  return true;
+}
+
+Next WatchSession::Advance() {
+  if (sending_.has_value()) return SendChunk();
+  while (!queue_.empty()) {
+    const std::string ring = std::move(queue_.front());
+    queue_.pop_front();
+    const auto it = tracks_.find(ring);
+    Track& track = it->second;
+    track.queued = false;
+    if (auto next = Step(ring, track); next.has_value()) {
+      Queue(ring, track);  // at the end, so that a busy ring does not starve the others
+      return *std::move(next);
+    }
+    const bool forget = track.phase == Track::Phase::kAbsent || track.phase == Track::Phase::kUnknown;
+    if (forget && selector_.MatchesPattern(ring)) tracks_.erase(it);
+  }
+  if (!stream_in_sync_ && uncounted_ == 0) {
+    stream_in_sync_ = true;
+    return WatchEvent(StreamInSync{});
+  }
+  if (!heartbeat_due_) return Idle{};
+  heartbeat_due_ = false;
+  Heartbeat heartbeat;
+  for (auto& [ring, track] : tracks_) {
+    if (track.moved) heartbeat.moved.emplace_back(ring, track.position.version);
+    track.moved = false;
+  }
+  return WatchEvent(std::move(heartbeat));
+}
+
+std::optional<Next> WatchSession::Step(const std::string& ring, Track& track) {
+  const auto state = directory_.Find(ring);
+  if (!state.ok()) return StepAbsent(ring, track);
+  switch (track.phase) {
+    case Track::Phase::kUnknown:
+    case Track::Phase::kAbsent:
+      return StartSnapshot(track, *state, /*rewound=*/false);
+    case Track::Phase::kClaimed:
+      return StepClaimed(ring, track, *state);
+    case Track::Phase::kFollowing:
+      return StepFollowing(ring, track, *state);
+  }
+  return std::nullopt;
+}
+
+std::optional<Next> WatchSession::StepAbsent(const std::string& ring, Track& track) {
+  Count(track);
+  const Track::Phase phase = track.phase;
+  const ring::Version held = track.position.version;
+  track.history.clear();
+  switch (phase) {
+    case Track::Phase::kAbsent:
+      return std::nullopt;
+    case Track::Phase::kFollowing:
+      track = {.phase = Track::Phase::kAbsent, .counted = true};
+      return WatchEvent(Deleted{ring, held});
+    case Track::Phase::kUnknown:
+      // A ring of a pattern that came and went before anything was said of it.
+      if (selector_.MatchesPattern(ring)) return std::nullopt;
+      break;
+    case Track::Phase::kClaimed:
+      break;
+  }
+  track = {.phase = Track::Phase::kAbsent, .counted = true};
+  return WatchEvent(Absent{ring});
+}
+
+std::optional<Next> WatchSession::StepClaimed(const std::string& ring, Track& track, const RingStatePtr& state) {
+  const ring::Version head = state->head.version;
+  const ring::Version held = track.position.version;
+  const auto agrees = [&track](uint64_t checksum) { return track.position.checksum.value_or(checksum) == checksum; };
+  if (held.epoch != head.epoch || track.history_gone) return StartSnapshot(track, state, /*rewound=*/false);
+  if (held.revision > head.revision) {
+    rewound_++;
+    return StartSnapshot(track, state, /*rewound=*/true);
+  }
+  if (held.revision == head.revision) {
+    if (!agrees(state->head.checksum)) return StartSnapshot(track, state, /*rewound=*/false);
+  } else {
+    const ChangeEvent change = ChangeAfter(track, *state);
+    if (change == nullptr) return HistoryNeeded{ring, held.epoch, held.revision + 1};
+    if (!agrees(change->record.from_checksum)) return StartSnapshot(track, state, /*rewound=*/false);
+  }
+  track.phase = Track::Phase::kFollowing;
+  return StepFollowing(ring, track, state);
+}
+
+std::optional<Next> WatchSession::StepFollowing(const std::string& ring, Track& track, const RingStatePtr& state) {
+  const ring::Version head = state->head.version;
+  const ring::Version held = track.position.version;
+  if (held.epoch != head.epoch) {  // deleted, and made anew since
+    track = {.phase = Track::Phase::kAbsent, .counted = track.counted};
+    return WatchEvent(Deleted{ring, held});
+  }
+  if (held.revision == head.revision) {
+    track.history.clear();
+    if (track.caught_up) return std::nullopt;
+    track.caught_up = true;
+    Count(track);
+    return WatchEvent(RingInSync{ring, head});
+  }
+  ChangeEvent change = ChangeAfter(track, *state);
+  if (change == nullptr && !track.counted && !track.history_gone) {
+    return HistoryNeeded{ring, held.epoch, held.revision + 1};
+  }
+  if (change == nullptr || MessageBytes(change->record) > kMaxChangeBytes) {
+    return StartSnapshot(track, state, /*rewound=*/false);
+  }
+  track.position.version = change->record.version;
+  track.moved = true;
+  return WatchEvent(std::move(change));
+}
+
+ChangeEvent WatchSession::ChangeAfter(Track& track, const RingState& state) const {
+  const uint64_t wanted = track.position.version.revision + 1;
+  while (!track.history.empty() && track.history.front()->record.version.revision < wanted) track.history.pop_front();
+  if (!track.history.empty()) return track.history.front();
+  return state.log->Get(wanted);
+}
+
+void WatchSession::ProvideHistory(const std::string& ring, std::vector<ChangeRecord> changes) {
+  const auto it = tracks_.find(ring);
+  if (it == tracks_.end()) return;
+  Track& track = it->second;
+  const ring::Version held = track.position.version;
+  // Whatever is not exactly what comes next is of no use: a snapshot takes its place.
+  track.history_gone = changes.empty() || changes.front().version.epoch != held.epoch ||
+                       changes.front().version.revision != held.revision + 1;
+  if (track.history_gone) return;
+  for (ChangeRecord& change : changes) {
+    track.history.push_back(std::make_shared<const PublishedChange>(PublishedChange{ring, std::move(change)}));
+  }
+}
+
+WatchEvent WatchSession::StartSnapshot(Track& track, const RingStatePtr& state, bool rewound) {
+  track.phase = Track::Phase::kFollowing;
+  track.position = {.version = state->head.version, .checksum = state->head.checksum};
+  track.caught_up = false;
+  track.moved = true;
+  track.history_gone = false;
+  track.history.clear();
+  sending_ = SnapshotChunk{
+      .head = state->head, .table = state->ring.table(), .points = state->ring.point_count(), .rewound = rewound};
+  return SendChunk();
+}
+
+WatchEvent WatchSession::SendChunk() {
+  SnapshotChunk chunk = *sending_;
+  const auto& nodes = chunk.table->nodes;
+  size_t bytes = 0;
+  while (chunk.last < nodes.size() && bytes < kChunkBytes) bytes += MessageBytes(*nodes[chunk.last++]);
+  chunk.complete = chunk.last == nodes.size();
+  if (chunk.complete) {
+    sending_.reset();
+  } else {
+    sending_->first = sending_->last = chunk.last;
+    sending_->number++;
+  }
+  return chunk;
+}
+
+WatchSession::Track& WatchSession::AddTrack(const std::string& ring) {
+  const auto [it, added] = tracks_.try_emplace(ring);
+  if (added) Queue(ring, it->second);
+  return it->second;
+}
+
+void WatchSession::Queue(const std::string& ring, Track& track) {
+  if (track.queued) return;
+  track.queued = true;
+  queue_.push_back(ring);
+}
+
+void WatchSession::Count(Track& track) {
+  if (!track.counted) uncounted_--;
+  track.counted = true;
+}
+
+}  // namespace ringd::server

@@ -1,0 +1,124 @@
+#include "server/watch_stream.h"
+
+#include <utility>
+
+#include "proto/status_codec.h"
+#include "server/responses.h"
+#include "spdlog/spdlog.h"
+
+namespace ringd::server {
+
+WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, const std::string& connection,
+                                RingSelector selector, std::map<std::string, WatchPosition> held) {
+  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub));
+  stream->self_ = stream;
+  if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
+    stream->End(status);
+    return stream.get();
+  }
+  // Registered before the session looks at the directory, so that nothing published between the two is missed.
+  {
+    MutexLock lock(stream->mutex_);
+    stream->session_.emplace(directory, std::move(selector), std::move(held));
+  }
+  stream->Pump();
+  return stream.get();
+}
+
+void WatchStream::Touched(const std::vector<std::string>& rings) {
+  {
+    MutexLock lock(mutex_);
+    if (!session_.has_value()) return;
+    bool watched = false;
+    for (const std::string& ring : rings) watched |= session_->Touch(ring);
+    if (!watched) return;
+  }
+  Pump();
+}
+
+void WatchStream::HeartbeatDue() {
+  {
+    MutexLock lock(mutex_);
+    if (!session_.has_value()) return;
+    session_->HeartbeatDue();
+  }
+  Pump();
+}
+
+void WatchStream::HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) {
+  {
+    MutexLock lock(mutex_);
+    reading_history_ = false;
+    session_->ProvideHistory(ring, std::move(changes));
+  }
+  Pump();
+}
+
+void WatchStream::Pump() {
+  if (FinishIfEnded()) return;
+  std::optional<HistoryNeeded> needed;
+  bool rewound = false;
+  {
+    MutexLock lock(mutex_);
+    if (writing_ || reading_history_ || finished_ || end_.has_value()) return;
+    const uint64_t rewound_before = session_->rewound();
+    Next next = session_->Advance();
+    rewound = session_->rewound() != rewound_before;
+    if (std::holds_alternative<Idle>(next)) return;
+    if (auto* history = std::get_if<HistoryNeeded>(&next)) {
+      reading_history_ = true;
+      needed = std::move(*history);
+    } else {
+      response_.Clear();
+      ToProto(std::get<WatchEvent>(next), &response_);
+      writing_ = true;
+    }
+  }
+  if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
+  if (rewound) {
+    const v1::Ring& ring = response_.snapshot().ring();
+    spdlog::error("a watcher is ahead of ring \"{}\" at {}/{}: the store was rolled back outside ringd", ring.name(),
+                  ring.version().epoch(), ring.version().revision());
+  }
+  StartWrite(&response_);
+}
+
+void WatchStream::OnWriteDone(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    writing_ = false;
+    if (!ok && !end_.has_value()) end_ = absl::CancelledError("the stream is broken");
+  }
+  Pump();
+}
+
+void WatchStream::OnCancel() { End(absl::CancelledError("the caller has gone")); }
+
+void WatchStream::End(const absl::Status& status) {
+  {
+    MutexLock lock(mutex_);
+    if (!end_.has_value()) end_ = status;
+  }
+  FinishIfEnded();
+}
+
+bool WatchStream::FinishIfEnded() {
+  absl::Status status;
+  {
+    MutexLock lock(mutex_);
+    if (!end_.has_value() || writing_) return finished_;
+    if (finished_) return true;
+    finished_ = true;
+    status = *end_;
+  }
+  Finish(ToGrpc(status));
+  return true;
+}
+
+void WatchStream::OnDone() {
+  hub_.Remove(this);
+  // Whoever still holds the stream (the hub's threads) lets go of it when it returns.
+  const std::shared_ptr<WatchStream> last = std::move(self_);
+}
+
+}  // namespace ringd::server

@@ -1,0 +1,58 @@
+// WatchStream: one Watch RPC. It pumps what its WatchSession has to say into the stream, one message at a time.
+//
+// Lifetime: it holds itself until gRPC calls OnDone; the hub holds it while it is registered.
+// Threads: called by gRPC's threads and by the hub's; its lock is held while the next message is built, never while
+// one is sent.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "grpcpp/support/server_callback.h"
+#include "ringd/v1/directory.pb.h"
+#include "server/mutex.h"
+#include "server/watch_hub.h"
+#include "server/watch_session.h"
+
+namespace ringd::server {
+
+class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
+                          public WatchSink,
+                          public std::enable_shared_from_this<WatchStream> {
+ public:
+  // Starts a stream, or ends it at once when the hub refuses it. The hub and the directory must outlive it.
+  // `connection` is the hub's name of the connection that the call came on.
+  static WatchStream* Start(const Directory& directory, WatchHub& hub, const std::string& connection,
+                            RingSelector selector, std::map<std::string, WatchPosition> held);
+
+  void Touched(const std::vector<std::string>& rings) override;
+  void HeartbeatDue() override;
+  void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override;
+  void End(const absl::Status& status) override;
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  explicit WatchStream(WatchHub& hub) : hub_(hub) {}
+
+  // Says the next thing there is to say, if the stream is free to.
+  void Pump();
+  // Finishes the stream when it must end and no write is in flight. Returns whether it has.
+  bool FinishIfEnded();
+
+  WatchHub& hub_;
+  std::shared_ptr<WatchStream> self_;  // gRPC's hold on the stream, until OnDone
+
+  Mutex mutex_;
+  std::optional<WatchSession> session_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool reading_history_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  v1::WatchResponse response_;  // of the writer: set before StartWrite, free again in OnWriteDone
+};
+
+}  // namespace ringd::server

@@ -24,6 +24,7 @@
 #include "ring/hash.h"
 #include "ring/hashed_placement.h"
 #include "ring/node.h"
+#include "ring/owner_walk.h"
 
 namespace ringd::ring {
 
@@ -47,14 +48,17 @@ class Ring {
  public:
   // A ring built from scratch; what a store does at start, and a new ring with no nodes.
   // REQUIRES of each node: id and hash_key not empty, both unique (else INTERNAL); any order.
+  // INVALID_ARGUMENT settings that are not served (CheckServed); RESOURCE_EXHAUSTED more points than a table can hold.
+  // Cost: hashes all points and sorts them.
   // `next_join_number` is the number that the next added node gets; above every one in `nodes`.
   static absl::StatusOr<Ring> Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number = 1);
 
   // The ring that results from all the operations together, and what they changed. This ring stays as it is.
   // Cost: linear in points and nodes (a merge), and a sort of the points of changed nodes alone.
   // Operations that change nothing leave no delta; when none is left, the resulting ring is equal to this one.
-  // INVALID_ARGUMENT two operations on one id; NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of the resulting
-  // ring) taken; RESOURCE_EXHAUSTED `limits` would be passed.
+  // INVALID_ARGUMENT two operations on one id, or an empty id; NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of
+  // the resulting ring) taken; RESOURCE_EXHAUSTED `limits` would be passed. A ring that is over a limit already (it was
+  // lowered) may still change as long as it does not grow.
   absl::StatusOr<Applied> Apply(std::span<const Operation> operations, const Limits& limits = {}) const;
 
   // --- Lookup. Nodes are told by their index in order of id; see node().
@@ -69,7 +73,9 @@ class Ring {
   // of nodes of weight > 0 when that is less. The first is Owner(position). Zones are spread first: among any number of
   // first owners, two zones differ by at most one node as long as both have nodes left; within that, the order is that
   // of the walk round the circle. Nodes without a zone count as one zone. REQUIRES out.size() <= kMaxOwners.
-  size_t Owners(uint64_t position, std::span<uint32_t> out) const;
+  size_t Owners(uint64_t position, std::span<uint32_t> out) const {
+    return content_->zones.Owners(points(), position, out);
+  }
 
   // --- Content.
 
@@ -83,6 +89,8 @@ class Ring {
   uint64_t next_join_number() const { return next_join_number_; }
   uint64_t total_weight() const { return content_->total_weight; }
   size_t point_count() const { return points().size(); }
+  // All points, in order round the circle. Valid as long as this ring or one that was copied from it.
+  const PointTable& points() const { return *points_; }
   // The part of the circle that a node owns, exactly, in units of one position of 2^64 (so the sum over all nodes is
   // 2^64, or 0 when no node may own keys).
   absl::uint128 ArcOf(size_t index) const { return content_->arcs[index]; }
@@ -93,22 +101,21 @@ class Ring {
   // XXH3 64 over settings, nodes and points; see checksum.h. Computed when the ring is made.
   uint64_t checksum() const { return checksum_; }
 
-  static constexpr size_t kMaxOwners = 64;
+  static constexpr size_t kMaxOwners = ring::kMaxOwners;
 
  private:
-  // The nodes with what is derived per node; parallel arrays in order of id.
+  // The nodes with what is derived from them; parallel arrays in order of id.
   struct Content {
     std::vector<NodePtr> nodes;
     std::vector<uint64_t> digests;
     std::vector<absl::uint128> arcs;
-    std::vector<uint32_t> zones;  // dense number of the node's zone
-    std::vector<uint32_t> zone_sizes;  // by zone number: nodes of weight > 0
+    ZoneSpread zones;
     uint64_t total_weight = 0;
-    size_t weighted_nodes = 0;
   };
 
-  Ring() = default;
-  const PointTable& points() const { return *points_; }
+  // REQUIRES nodes in order of id, with their digests, and the points of just these nodes.
+  Ring(const Settings& settings, uint64_t next_join_number, std::vector<NodePtr> nodes, std::vector<uint64_t> digests,
+       std::shared_ptr<const PointTable> points);
 
   Settings settings_;
   uint64_t next_join_number_ = 1;

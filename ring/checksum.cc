@@ -1,0 +1,81 @@
+#include "ring/checksum.h"
+
+#include <xxhash.h>
+
+#include <bit>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "ring/ring.h"
+
+namespace ringd::ring {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "points and digests are hashed as they lie in memory");
+
+constexpr uint32_t kHashedPlacement = 1;
+
+template <typename Number>
+void AppendNumber(Number number, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+template <typename Enum>
+void AppendEnum(Enum value, std::string& bytes) {
+  AppendNumber(static_cast<uint32_t>(value), bytes);
+}
+
+void AppendString(std::string_view text, std::string& bytes) {
+  AppendNumber(static_cast<uint32_t>(text.size()), bytes);
+  bytes += text;
+}
+
+std::string Encode(const Settings& settings) {
+  const HashedSettings& placement = settings.placement;
+  std::string bytes;
+  AppendNumber(kHashedPlacement, bytes);
+  AppendEnum(placement.hash, bytes);
+  AppendString(placement.label, bytes);
+  AppendNumber(placement.points_per_weight, bytes);
+  AppendEnum(placement.match, bytes);
+  AppendEnum(placement.tie_rule, bytes);
+  AppendString(placement.hash_tag, bytes);
+  AppendNumber(settings.default_weight, bytes);
+  return bytes;
+}
+
+}  // namespace
+
+uint64_t NodeDigest(const Node& node) {
+  std::string bytes;
+  AppendString(node.id, bytes);
+  AppendString(node.address, bytes);
+  AppendNumber(node.weight, bytes);
+  AppendString(node.zone, bytes);
+  AppendString(node.hash_key, bytes);
+  AppendNumber(static_cast<uint32_t>(node.metadata.size()), bytes);
+  for (const auto& [key, value] : node.metadata) {
+    AppendString(key, bytes);
+    AppendString(value, bytes);
+  }
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+uint64_t RingChecksum(const Settings& settings, std::span<const uint64_t> digests, const PointTable& points) {
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  const auto update = [&](const void* bytes, size_t size) { XXH3_64bits_update(state.get(), bytes, size); };
+
+  const std::string head = Encode(settings);
+  const uint64_t node_count = digests.size();
+  const uint64_t point_count = points.size();
+  update(head.data(), head.size());
+  update(&node_count, sizeof(node_count));
+  update(digests.data(), digests.size_bytes());
+  update(&point_count, sizeof(point_count));
+  update(points.points().data(), points.points().size_bytes());
+  return XXH3_64bits_digest(state.get());
+}
+
+}  // namespace ringd::ring

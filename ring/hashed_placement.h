@@ -1,0 +1,159 @@
+// The hashed placement: virtual nodes on a circle of 2^64 positions. Its settings, the points of a node, and the
+// sorted table of all points.
+//
+// Nodes are told by their index in order of id, so that order by index is order by id.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/numeric/int128.h"
+#include "absl/status/status.h"
+#include "ring/hash.h"
+
+namespace ringd::ring {
+
+// Numbers are those of ringd.v1.PointMatch.
+enum class PointMatch : uint32_t {
+  kAtOrAfter = 1,
+  kStrictlyAfter = 2,
+};
+
+// Numbers are those of ringd.v1.TieRule.
+enum class TieRule : uint32_t {
+  kNodeId = 1,
+  kLaterJoin = 2,
+};
+
+inline constexpr std::string_view kDefaultLabel = "{key}#{index}";
+inline constexpr uint32_t kMaxPointsPerWeight = 65'536;
+
+struct HashedSettings {
+  HashFunction hash = HashFunction::kXxh3_64;
+  std::string label = std::string(kDefaultLabel);
+  uint32_t points_per_weight = 2;
+  PointMatch match = PointMatch::kAtOrAfter;
+  TieRule tie_rule = TieRule::kNodeId;
+  std::string hash_tag;
+
+  bool operator==(const HashedSettings&) const = default;
+};
+
+// INVALID_ARGUMENT: NOT_SERVED_YET for a setting that has a number but no code yet (every one but the defaults, and
+// points_per_weight), INVALID_FIELD for points_per_weight out of 1..65,536.
+absl::Status CheckServed(const HashedSettings& settings);
+
+// One virtual node. In memory exactly as in the checksum: position (8 bytes), node (4 bytes), both little-endian.
+class Point {
+ public:
+  Point() = default;  // not initialised, so that big arrays need not be written twice
+  Point(uint64_t position, uint32_t node) : node_(node) { std::memcpy(position_.data(), &position, sizeof(position)); }
+
+  uint64_t position() const {
+    uint64_t position;
+    std::memcpy(&position, position_.data(), sizeof(position));
+    return position;
+  }
+  uint32_t node() const { return node_; }
+
+  friend bool operator==(const Point&, const Point&) = default;
+  // By position, then node. Two points of one node at one position cannot be told apart, so their index is not needed.
+  friend bool operator<(const Point& a, const Point& b) {
+    return a.position() != b.position() ? a.position() < b.position() : a.node() < b.node();
+  }
+
+ private:
+  std::array<uint32_t, 2> position_;  // two halves: an uint64_t would round the size up to 16
+  uint32_t node_;
+};
+static_assert(sizeof(Point) == 12);
+
+// Appends the points of one node: the hashes of the default label for each index below `count`.
+template <typename HashLabel>
+void AppendPoints(std::string_view hash_key, uint32_t node, uint64_t count, HashLabel hash_label,
+                  std::vector<Point>& points) {
+  constexpr size_t kIndexDigits = 20;
+  std::string label(hash_key);
+  label += '#';
+  const size_t prefix = label.size();
+  label.resize(prefix + kIndexDigits);
+  for (uint64_t index = 0; index < count; ++index) {
+    const char* end = std::to_chars(label.data() + prefix, label.data() + label.size(), index).ptr;
+    const std::string_view text(label.data(), static_cast<size_t>(end - label.data()));
+    points.emplace_back(hash_label(text), node);
+  }
+}
+
+// PointTable: all points of a ring in order of (position, node), immutable. Points that share a position are all kept.
+//
+// Threads: const members from any number of threads. Memory: 12 bytes a point, and at most 4 for the index.
+class PointTable {
+ public:
+  // In Merge: the node is gone.
+  static constexpr uint32_t kGone = UINT32_MAX;
+  // Indices of points have 32 bits.
+  static constexpr uint64_t kMaxPoints = UINT32_MAX;
+
+  PointTable() = default;
+  // Takes points in any order. REQUIRES points.size() <= kMaxPoints. Cost: linear for positions that are spread as
+  // hashes are, n log n at worst.
+  explicit PointTable(std::span<const Point> points);
+
+  // The table that results when the node of index i gets the index new_index[i], or loses its points where that is
+  // kGone, and the points `added` come in. REQUIRES new_index to rise (kGone left out), to cover every node here, and
+  // the result to hold at most kMaxPoints.
+  // Cost: linear, and a sort of `added` alone.
+  PointTable Merge(std::span<const uint32_t> new_index, std::vector<Point> added) const;
+
+  size_t size() const { return size_; }
+  std::span<const Point> points() const { return {points_.get(), size_}; }
+
+  // The node of the first point at or after a position; beyond the last point, of the first. REQUIRES size() > 0.
+  uint32_t Owner(uint64_t position) const { return points_[LowerBound(position)].node(); }
+  // The index of that point. REQUIRES size() > 0.
+  size_t PointAt(uint64_t position) const {
+    const size_t index = LowerBound(position);
+    return index < size_ ? index : 0;
+  }
+
+ private:
+  // After the last point stand copies of the first one's node at the top of the circle: they end every scan, and the
+  // first of them makes the wrap.
+  static constexpr size_t kSentinels = 4;
+
+  explicit PointTable(size_t size);
+  void SetSentinels();
+  void IndexSortedPoints();
+  size_t Bucket(uint64_t position) const { return position >> shift_; }
+
+  // The index of the first point at or after a position, or size().
+  size_t LowerBound(uint64_t position) const {
+    // Buckets hold one to two points on average, so four comparisons without a branch nearly always do; a loop that
+    // stops at the right point would be mispredicted every other time.
+    const size_t start = starts_[Bucket(position)];
+    const Point* point = &points_[start];
+    size_t before = 0;
+    for (size_t i = 0; i < kSentinels; ++i) before += point[i].position() < position;
+    return before < kSentinels ? start + before : LowerBoundInLongBucket(position);
+  }
+  size_t LowerBoundInLongBucket(uint64_t position) const;
+
+  size_t size_ = 0;
+  unsigned shift_ = 0;  // a position's bucket is its bits from here up
+  std::unique_ptr<Point[]> points_;
+  std::vector<uint32_t> starts_;  // by bucket: the first point in it or in a later one
+};
+
+// The part of the circle that each of `node_count` nodes owns: the sum of its points' distances to the points before
+// them. The parts sum to 2^64 exactly, or to 0 in an empty table.
+std::vector<absl::uint128> Arcs(const PointTable& table, size_t node_count);
+
+}  // namespace ringd::ring

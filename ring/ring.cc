@@ -1,0 +1,304 @@
+#include "ring/ring.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+#include "ring/checksum.h"
+#include "ring/error.h"
+
+namespace ringd::ring {
+namespace {
+
+absl::Status Taken(const Node& node, const Node& owner) {
+  return Error(
+      absl::StatusCode::kAlreadyExists, kHashKeyTaken,
+      "hash_key " + Quote(node.hash_key) + " of node " + Quote(node.id) + " is taken by node " + Quote(owner.id));
+}
+
+absl::Status OverLimit(uint64_t count, const char* what, uint64_t limit) {
+  return Error(absl::StatusCode::kResourceExhausted, kLimitExceeded,
+               std::to_string(count) + " " + what + " are over the limit of " + std::to_string(limit));
+}
+
+absl::Status Broken(const std::string& text) { return absl::InternalError("ring cannot be built: " + text); }
+
+// Weights are 32 bits, so their sum is safe for as many nodes as memory holds; only the product may pass 64 bits.
+uint64_t PointsOf(uint64_t weight, uint32_t points_per_weight) {
+  const bool fits = weight <= std::numeric_limits<uint64_t>::max() / points_per_weight;
+  return fits ? weight * points_per_weight : std::numeric_limits<uint64_t>::max();
+}
+
+void AppendPointsOf(const Node& node, size_t index, const Settings& settings, std::vector<Point>& points) {
+  AppendPoints(node.hash_key, static_cast<uint32_t>(index), PointsOf(node.weight, settings.placement.points_per_weight),
+               HashKey, points);
+}
+
+// REQUIRES nodes in order of id.
+absl::Status CheckUnique(std::span<const NodePtr> nodes) {
+  std::unordered_map<std::string_view, const Node*> by_hash_key;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = *nodes[i];
+    if (node.id.empty()) return Broken("a node has no id");
+    if (node.hash_key.empty()) return Broken("node " + Quote(node.id) + " has no hash_key");
+    if (i > 0 && nodes[i - 1]->id == node.id) return Broken("two nodes have the id " + Quote(node.id));
+    const auto [owner, inserted] = by_hash_key.try_emplace(node.hash_key, &node);
+    if (!inserted) return Broken(std::string(Taken(node, *owner->second).message()));
+  }
+  return absl::OkStatus();
+}
+
+// --- Apply, step by step: what each operation means for its node, whether the result is allowed, the next content.
+
+std::string_view IdOf(const Operation& operation) {
+  return std::visit(
+      [](const auto& op) -> std::string_view {
+        if constexpr (std::is_same_v<std::decay_t<decltype(op)>, AddNode>) {
+          return op.node.id;
+        } else {
+          return op.id;
+        }
+      },
+      operation);
+}
+
+absl::Status CheckOneEach(std::span<const Operation> operations) {
+  std::vector<std::string_view> ids;
+  ids.reserve(operations.size());
+  for (const Operation& operation : operations) ids.push_back(IdOf(operation));
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice == ids.end()) return absl::OkStatus();
+  return Error(absl::StatusCode::kInvalidArgument, kDuplicateOperation, "two operations on node " + Quote(*twice));
+}
+
+// Turns operations into deltas, one at a time.
+class DeltaMaker {
+ public:
+  explicit DeltaMaker(const Ring& ring) : ring_(ring), next_join_number_(ring.next_join_number()) {}
+
+  absl::StatusOr<NodeDelta> operator()(const AddNode& add) {
+    if (add.node.id.empty()) return Error(absl::StatusCode::kInvalidArgument, kInvalidField, "node id is empty");
+    if (Held(add.node.id) != nullptr) {
+      return Error(absl::StatusCode::kAlreadyExists, kNodeExists, "node " + Quote(add.node.id) + " already exists");
+    }
+    Node node = add.node;
+    if (add.default_weight) node.weight = ring_.settings().default_weight;
+    if (node.hash_key.empty()) node.hash_key = node.id;
+    node.join_number = next_join_number_++;
+    return NodeDelta{.before = nullptr, .after = std::make_shared<const Node>(std::move(node))};
+  }
+
+  absl::StatusOr<NodeDelta> operator()(const RemoveNode& remove) {
+    NodePtr held = Held(remove.id);
+    if (held == nullptr) return NotFound(remove.id);
+    return NodeDelta{.before = std::move(held), .after = nullptr};
+  }
+
+  absl::StatusOr<NodeDelta> operator()(const UpdateNode& update) {
+    NodePtr held = Held(update.id);
+    if (held == nullptr) return NotFound(update.id);
+    Node node = *held;
+    if (update.weight.has_value()) node.weight = *update.weight;
+    if (update.default_weight) node.weight = ring_.settings().default_weight;
+    if (update.address.has_value()) node.address = *update.address;
+    if (update.zone.has_value()) node.zone = *update.zone;
+    if (update.metadata.has_value()) node.metadata = *update.metadata;
+    if (node == *held) return NodeDelta{.before = held, .after = held};
+    return NodeDelta{.before = std::move(held), .after = std::make_shared<const Node>(std::move(node))};
+  }
+
+  uint64_t next_join_number() const { return next_join_number_; }
+
+ private:
+  NodePtr Held(std::string_view id) const {
+    const size_t index = ring_.Find(id);
+    return index < ring_.node_count() ? (*ring_.nodes())[index] : nullptr;
+  }
+  static absl::Status NotFound(std::string_view id) {
+    return Error(absl::StatusCode::kNotFound, kNodeNotFound, "node " + Quote(id) + " not found");
+  }
+
+  const Ring& ring_;
+  uint64_t next_join_number_;
+};
+
+const std::string& IdOf(const NodeDelta& delta) { return delta.before ? delta.before->id : delta.after->id; }
+uint32_t WeightOf(const NodePtr& node) { return node ? node->weight : 0; }
+
+absl::Status CheckLimits(const Ring& ring, std::span<const NodeDelta> deltas, const Limits& limits) {
+  uint64_t nodes = ring.node_count();
+  uint64_t weight = ring.total_weight();
+  for (const NodeDelta& delta : deltas) {
+    nodes = nodes + (delta.after ? 1 : 0) - (delta.before ? 1 : 0);
+    weight = weight + WeightOf(delta.after) - WeightOf(delta.before);
+  }
+  if (nodes > limits.max_nodes && nodes > ring.node_count()) return OverLimit(nodes, "nodes", limits.max_nodes);
+  const uint64_t points = PointsOf(weight, ring.settings().placement.points_per_weight);
+  const uint64_t max_points = std::min(limits.max_points, PointTable::kMaxPoints);
+  if (points > max_points && points > ring.point_count()) return OverLimit(points, "points", max_points);
+  return absl::OkStatus();
+}
+
+// The hash_keys of added nodes must be free among the nodes that result from the change.
+absl::Status CheckHashKeys(std::span<const NodeDelta> deltas, std::span<const NodePtr> nodes) {
+  std::unordered_map<std::string_view, const Node*> added;
+  for (const NodeDelta& delta : deltas) {
+    if (delta.before) continue;
+    const auto [owner, inserted] = added.try_emplace(delta.after->hash_key, delta.after.get());
+    if (!inserted) return Taken(*delta.after, *owner->second);
+  }
+  if (added.empty()) return absl::OkStatus();
+  for (const NodePtr& node : nodes) {
+    const auto claim = added.find(node->hash_key);
+    if (claim != added.end() && claim->second != node.get()) return Taken(*claim->second, *node);
+  }
+  return absl::OkStatus();
+}
+
+// The nodes after a change, and what becomes of their points.
+struct NextNodes {
+  std::vector<NodePtr> nodes;
+  std::vector<uint64_t> digests;
+  std::vector<uint32_t> new_index;  // by old index; kGone where a node goes, or gets its points anew
+  std::vector<size_t> points_anew;  // nodes that were added or got another weight
+  bool same_points = true;
+};
+
+// REQUIRES nodes and deltas in order of id.
+NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> digests,
+                     std::span<const NodeDelta> deltas) {
+  NextNodes next;
+  next.nodes.reserve(old.size() + deltas.size());
+  next.digests.reserve(old.size() + deltas.size());
+  next.new_index.reserve(old.size());
+  auto delta = deltas.begin();
+  size_t at = 0;
+  while (at < old.size() || delta != deltas.end()) {
+    const auto index = static_cast<uint32_t>(next.nodes.size());
+    if (delta == deltas.end() || (at < old.size() && old[at]->id < IdOf(*delta))) {
+      next.nodes.push_back(old[at]);
+      next.digests.push_back(digests[at]);
+      next.new_index.push_back(index);
+      ++at;
+      continue;
+    }
+    const bool same_points = delta->before && delta->after && delta->before->weight == delta->after->weight;
+    next.same_points &= same_points;
+    if (delta->before) {
+      next.new_index.push_back(same_points ? index : PointTable::kGone);
+      ++at;
+    }
+    if (delta->after) {
+      next.nodes.push_back(delta->after);
+      next.digests.push_back(NodeDigest(*delta->after));
+      if (!same_points) next.points_anew.push_back(index);
+    }
+    ++delta;
+  }
+  return next;
+}
+
+}  // namespace
+
+Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<NodePtr> nodes,
+           std::vector<uint64_t> digests, std::shared_ptr<const PointTable> points)
+    : settings_(settings),
+      next_join_number_(next_join_number),
+      checksum_(RingChecksum(settings, digests, *points)),
+      points_(std::move(points)) {
+  auto content = std::make_shared<Content>();
+  content->arcs = Arcs(*points_, nodes.size());
+  content->zones = ZoneSpread(nodes);
+  for (const NodePtr& node : nodes) content->total_weight += node->weight;
+  content->nodes = std::move(nodes);
+  content->digests = std::move(digests);
+  content_ = std::move(content);
+}
+
+absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number) {
+  if (absl::Status served = CheckServed(settings.placement); !served.ok()) return served;
+  std::vector<NodePtr> shared;
+  shared.reserve(nodes.size());
+  uint64_t total_weight = 0;
+  for (Node& node : nodes) {
+    total_weight += node.weight;
+    shared.push_back(std::make_shared<const Node>(std::move(node)));
+  }
+  std::sort(shared.begin(), shared.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
+  if (absl::Status unique = CheckUnique(shared); !unique.ok()) return unique;
+  const uint64_t point_count = PointsOf(total_weight, settings.placement.points_per_weight);
+  if (point_count > PointTable::kMaxPoints) return OverLimit(point_count, "points", PointTable::kMaxPoints);
+
+  std::vector<uint64_t> digests;
+  std::vector<Point> points;
+  digests.reserve(shared.size());
+  points.reserve(point_count);
+  for (size_t i = 0; i < shared.size(); ++i) {
+    digests.push_back(NodeDigest(*shared[i]));
+    AppendPointsOf(*shared[i], i, settings, points);
+  }
+  return Ring(settings, next_join_number, std::move(shared), std::move(digests),
+              std::make_shared<const PointTable>(points));
+}
+
+absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const Limits& limits) const {
+  if (absl::Status once = CheckOneEach(operations); !once.ok()) return once;
+  DeltaMaker make_delta(*this);
+  std::vector<NodeDelta> deltas;
+  for (const Operation& operation : operations) {
+    absl::StatusOr<NodeDelta> delta = std::visit(make_delta, operation);
+    if (!delta.ok()) return delta.status();
+    if (delta->before != delta->after) deltas.push_back(*std::move(delta));
+  }
+  if (deltas.empty()) return Applied{.ring = *this, .deltas = {}};
+  std::sort(deltas.begin(), deltas.end(), [](const NodeDelta& a, const NodeDelta& b) { return IdOf(a) < IdOf(b); });
+  if (absl::Status within = CheckLimits(*this, deltas, limits); !within.ok()) return within;
+
+  NextNodes next = MergeNodes(content_->nodes, content_->digests, deltas);
+  if (absl::Status free = CheckHashKeys(deltas, next.nodes); !free.ok()) return free;
+  std::shared_ptr<const PointTable> table = points_;
+  if (!next.same_points) {
+    std::vector<Point> added;
+    for (const size_t index : next.points_anew) AppendPointsOf(*next.nodes[index], index, settings_, added);
+    table = std::make_shared<const PointTable>(points_->Merge(next.new_index, std::move(added)));
+  }
+  return Applied{.ring = Ring(settings_, make_delta.next_join_number(), std::move(next.nodes), std::move(next.digests),
+                              std::move(table)),
+                 .deltas = std::move(deltas)};
+}
+
+size_t Ring::Find(std::string_view id) const {
+  const auto found = std::lower_bound(content_->nodes.begin(), content_->nodes.end(), id,
+                                      [](const NodePtr& node, std::string_view wanted) { return node->id < wanted; });
+  const bool held = found != content_->nodes.end() && (*found)->id == id;
+  return held ? static_cast<size_t>(found - content_->nodes.begin()) : node_count();
+}
+
+double Ring::ShareOf(size_t index) const { return std::ldexp(static_cast<double>(ArcOf(index)), -64); }
+
+double Ring::Imbalance() const {
+  double imbalance = 0;
+  for (size_t i = 0; i < node_count(); ++i) {
+    if (node(i).weight == 0) continue;
+    const double expected = static_cast<double>(node(i).weight) / static_cast<double>(total_weight());
+    imbalance = std::max(imbalance, ShareOf(i) / expected);
+  }
+  return imbalance;
+}
+
+uint64_t WeightTaken(std::span<const NodeDelta> deltas) {
+  uint64_t taken = 0;
+  for (const NodeDelta& delta : deltas) {
+    const uint32_t before = WeightOf(delta.before);
+    const uint32_t after = WeightOf(delta.after);
+    if (before > after) taken += before - after;
+  }
+  return taken;
+}
+
+}  // namespace ringd::ring

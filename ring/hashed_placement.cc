@@ -43,9 +43,10 @@ PointTable::PointTable(size_t size) : size_(size), points_(std::make_unique_for_
 PointTable::PointTable(std::span<const Point> points) : PointTable(points.size()) {
   // A counting sort by bucket, which leaves the index behind, then a sort inside each bucket.
   for (const Point& point : points) ++starts_[Bucket(point.position())];
-  uint32_t end = 0;
-  for (uint32_t& start : starts_) start = end += start;
-  for (const Point& point : points) points_[--starts_[Bucket(point.position())]] = point;
+  SumStarts();
+  for (const Point& point : points) points_[starts_[Bucket(point.position())]++] = point;
+  std::copy_backward(starts_.begin(), starts_.end() - 1, starts_.end());
+  starts_.front() = 0;
   for (size_t bucket = 0; bucket < starts_.size(); ++bucket) {
     const size_t next = bucket + 1 < starts_.size() ? starts_[bucket + 1] : size_;
     if (next - starts_[bucket] > 1) std::sort(&points_[starts_[bucket]], &points_[next]);
@@ -63,33 +64,37 @@ PointTable PointTable::Merge(std::span<const uint32_t> new_index, std::vector<Po
 
   PointTable merged(kept + added.size());
   Point* out = merged.points_.get();
-  auto next_added = added.begin();
-  for (const Point& old : points()) {
-    const uint32_t node = new_index[old.node()];
-    if (node == kGone) continue;
-    const Point point(old.position(), node);
-    while (next_added != added.end() && *next_added < point) *out++ = *next_added++;
-    *out++ = point;
+  const auto put = [&](uint64_t position, uint32_t node) {
+    // Without a branch. A point of a gone node is overwritten by the next one; behind the last there are sentinels.
+    *out = Point(position, node);
+    out += node != kGone;
+    merged.starts_[merged.Bucket(position)] += node != kGone;
+  };
+  auto old = points().begin();
+  const auto end = points().end();
+  for (const Point& point : added) {
+    for (; old != end && old->position() < point.position(); ++old) put(old->position(), new_index[old->node()]);
+    for (; old != end && old->position() == point.position(); ++old) {
+      const uint32_t node = new_index[old->node()];
+      if (node != kGone && node > point.node()) break;
+      put(old->position(), node);
+    }
+    put(point.position(), point.node());
   }
-  std::copy(next_added, added.end(), out);
-  merged.IndexSortedPoints();
+  for (; old != end; ++old) put(old->position(), new_index[old->node()]);
+  merged.SumStarts();
   merged.SetSentinels();
   return merged;
+}
+
+void PointTable::SumStarts() {
+  uint32_t sum = 0;
+  for (uint32_t& start : starts_) sum += std::exchange(start, sum);
 }
 
 void PointTable::SetSentinels() {
   const uint32_t first_node = size_ > 0 ? points_[0].node() : 0;
   std::fill_n(&points_[size_], kSentinels, Point(UINT64_MAX, first_node));
-}
-
-void PointTable::IndexSortedPoints() {
-  size_t bucket = 0;
-  for (size_t i = 0; i < size_; ++i) {
-    for (const size_t last = Bucket(points_[i].position()); bucket <= last; ++bucket) {
-      starts_[bucket] = static_cast<uint32_t>(i);
-    }
-  }
-  std::fill(starts_.begin() + static_cast<std::ptrdiff_t>(bucket), starts_.end(), static_cast<uint32_t>(size_));
 }
 
 size_t PointTable::LowerBoundInLongBucket(uint64_t position) const {
@@ -102,17 +107,19 @@ size_t PointTable::LowerBoundInLongBucket(uint64_t position) const {
 }
 
 std::vector<absl::uint128> Arcs(const PointTable& table, size_t node_count) {
-  std::vector<absl::uint128> arcs(node_count);
   const std::span<const Point> points = table.points();
-  if (points.empty()) return arcs;
-  uint64_t previous = points.front().position();
+  if (points.empty()) return std::vector<absl::uint128>(node_count);
+  // Modulo 2^64 first, which is half the memory to add to. Only the whole circle is lost by that: it leaves every sum
+  // 0.
+  std::vector<uint64_t> sums(node_count);
+  uint64_t previous = points.back().position();
   for (const Point& point : points) {
-    arcs[point.node()] += point.position() - previous;
+    sums[point.node()] += point.position() - previous;
     previous = point.position();
   }
-  // The first point closes the circle. When all points share one position, that is the whole of it.
-  const uint64_t closing = points.front().position() - previous;
-  arcs[points.front().node()] += closing != 0 ? absl::uint128(closing) : absl::MakeUint128(1, 0);
+  std::vector<absl::uint128> arcs(sums.begin(), sums.end());
+  const bool whole = std::all_of(sums.begin(), sums.end(), [](uint64_t sum) { return sum == 0; });
+  if (whole) arcs[points.front().node()] = absl::MakeUint128(1, 0);
   return arcs;
 }
 

@@ -131,7 +131,8 @@ class PointTable {
 
   explicit PointTable(size_t size);
   void SetSentinels();
-  void IndexSortedPoints();
+  // Turns the number of points in each bucket into starts.
+  void SumStarts();
   size_t Bucket(uint64_t position) const { return position >> shift_; }
 
   // The index of the first point at or after a position, or size().

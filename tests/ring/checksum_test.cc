@@ -1,0 +1,97 @@
+// The golden values come from another implementation of the layout in checksum.h:
+//   h = xxhash.xxh3_64_intdigest; u32, u64 = struct.pack of '<I', '<Q'; s(t) = u32(len(t)) + t
+//   digest = h(s(id) + s(address) + u32(weight) + s(zone) + s(hash_key) + u32(len(metadata)) + sorted s(key) +
+//   s(value)) ring = h(u32(1) + u32(1) + s('{key}#{index}') + u32(ppw) + u32(1) + u32(1) + s('') + u32(default_weight)
+//            + u64(len(nodes)) + digests + u64(len(points)) + sorted (u64(h(key + '#' + index)) + u32(node)))
+// in Python, with its own bindings of xxHash. A change here breaks every client that is out there.
+#include "ring/checksum.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ring/ring.h"
+#include "tests/ring/ring_builder.h"
+
+namespace ringd::ring {
+namespace {
+
+const Node kFull = {.id = "n1",
+                    .address = "10.0.0.1:7000",
+                    .weight = 3,
+                    .zone = "eu-1",
+                    .hash_key = "old-name",
+                    .metadata = {{"b", "2"}, {"a", "1"}},
+                    .join_number = 7};
+const Node kPlain = {.id = "n0", .address = "", .weight = 1, .zone = "", .hash_key = "n0", .metadata = {}};
+const Node kIdle = {.id = "\xD0\xBA\xD0\xBB\xD1\x8E\xD1\x87",
+                    .address = "h:1",
+                    .weight = 0,
+                    .zone = "z",
+                    .hash_key = "\xD0\xBA\xD0\xBB\xD1\x8E\xD1\x87",
+                    .metadata = {{"", "x"}}};
+
+TEST(NodeDigest, HasTheGoldenValues) {
+  EXPECT_EQ(NodeDigest(kFull), 0x64B9F3979E12ED77ULL);
+  EXPECT_EQ(NodeDigest(kPlain), 0x222E7602F8066F87ULL);
+  EXPECT_EQ(NodeDigest(kIdle), 0xE40DE7B68768B67FULL);
+}
+
+TEST(NodeDigest, ReadsEveryFieldButTheJoinNumber) {
+  const uint64_t digest = NodeDigest(kPlain);
+  const auto changed = [&](auto change) {
+    Node node = kPlain;
+    change(node);
+    return NodeDigest(node) != digest;
+  };
+  EXPECT_TRUE(changed([](Node& node) { node.id = "n2"; }));
+  EXPECT_TRUE(changed([](Node& node) { node.address = "x"; }));
+  EXPECT_TRUE(changed([](Node& node) { node.weight = 2; }));
+  EXPECT_TRUE(changed([](Node& node) { node.zone = "x"; }));
+  EXPECT_TRUE(changed([](Node& node) { node.hash_key = "x"; }));
+  EXPECT_TRUE(changed([](Node& node) { node.metadata["k"] = ""; }));
+  EXPECT_FALSE(changed([](Node& node) { node.join_number = 9; }));
+}
+
+TEST(NodeDigest, KeepsFieldsApart) {
+  Node a = kPlain;
+  a.address = "xy";
+  Node b = kPlain;
+  b.address = "x";
+  b.zone = "y";
+  EXPECT_NE(NodeDigest(a), NodeDigest(b));
+}
+
+TEST(RingChecksum, HasTheGoldenValues) {
+  EXPECT_EQ(Ring::Create(Settings{}, {})->checksum(), 0x7D198EBC847D7ADEULL);
+  EXPECT_EQ(Ring::Create(Settings{}, {kIdle, kFull, kPlain})->checksum(), 0x908ED22D95FAE17CULL);
+}
+
+TEST(RingChecksum, ReadsEverySetting) {
+  const PointTable none;
+  const uint64_t checksum = RingChecksum(Settings{}, {}, none);
+  const auto changed = [&](auto change) {
+    Settings settings;
+    change(settings);
+    return RingChecksum(settings, {}, none) != checksum;
+  };
+  EXPECT_TRUE(changed([](Settings& s) { s.default_weight = 1; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.placement.points_per_weight = 3; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.placement.hash = static_cast<HashFunction>(2); }));
+  EXPECT_TRUE(changed([](Settings& s) { s.placement.label = "{key}{index}"; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.placement.match = PointMatch::kStrictlyAfter; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.placement.tie_rule = TieRule::kLaterJoin; }));
+  EXPECT_TRUE(changed([](Settings& s) { s.placement.hash_tag = "{}"; }));
+  EXPECT_FALSE(changed([](Settings&) {}));
+}
+
+TEST(RingChecksum, ReadsTheTableAndNotOnlyTheNodes) {
+  const std::vector<uint64_t> digests = {1};
+  const std::vector<Point> here = {Point(5, 0)};
+  const std::vector<Point> there = {Point(6, 0)};
+  EXPECT_NE(RingChecksum(Settings{}, digests, PointTable(here)), RingChecksum(Settings{}, digests, PointTable(there)));
+}
+
+}  // namespace
+}  // namespace ringd::ring

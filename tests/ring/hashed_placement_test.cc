@@ -1,0 +1,207 @@
+#include "ring/hashed_placement.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ring/error.h"
+
+namespace ringd::ring {
+namespace {
+
+constexpr uint64_t kTop = UINT64_MAX;
+
+std::vector<Point> PointsOf(const PointTable& table) { return {table.points().begin(), table.points().end()}; }
+
+TEST(CheckServed, ServesTheDefaults) {
+  EXPECT_TRUE(CheckServed(HashedSettings{}).ok());
+  HashedSettings settings;
+  for (const uint32_t value : {1u, 160u, 65'536u}) {
+    settings.points_per_weight = value;
+    EXPECT_TRUE(CheckServed(settings).ok()) << value;
+  }
+}
+
+// B30 (envoyproxy/envoy#31724): a legal-looking configuration must not make a ring without points.
+TEST(CheckServed, RefusesPointsPerWeightOutOfBounds) {
+  HashedSettings settings;
+  for (const uint32_t value : {0u, 65'537u, 1u << 31}) {
+    settings.points_per_weight = value;
+    const absl::Status status = CheckServed(settings);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ReasonOf(status), kInvalidField);
+    EXPECT_EQ(std::string(status.message()), "points_per_weight " + std::to_string(value) + " is out of 1..65536");
+  }
+}
+
+TEST(CheckServed, SaysWhatIsNotServedYet) {
+  const auto refused = [](auto change) {
+    HashedSettings settings;
+    change(settings);
+    const absl::Status status = CheckServed(settings);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ReasonOf(status), kNotServedYet);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(refused([](auto& s) { s.hash = static_cast<HashFunction>(99); }), "hash function 99 is not served yet");
+  EXPECT_EQ(refused([](auto& s) { s.label = "{key}-{index}"; }), "label \"{key}-{index}\" is not served yet");
+  EXPECT_EQ(refused([](auto& s) { s.match = PointMatch::kStrictlyAfter; }), "point match 2 is not served yet");
+  EXPECT_EQ(refused([](auto& s) { s.tie_rule = TieRule::kLaterJoin; }), "tie rule 2 is not served yet");
+  EXPECT_EQ(refused([](auto& s) { s.hash_tag = "{}"; }), "hash_tag \"{}\" is not served yet");
+}
+
+TEST(AppendPoints, HashesKeyHashAndIndex) {
+  std::vector<std::string> labels;
+  std::vector<Point> points = {Point(1, 0)};
+  AppendPoints(
+      "a:1", 7, 12,
+      [&](std::string_view label) {
+        labels.emplace_back(label);
+        return uint64_t{labels.size()};
+      },
+      points);
+  ASSERT_EQ(labels.size(), 12u);
+  EXPECT_EQ(labels[0], "a:1#0");
+  EXPECT_EQ(labels[9], "a:1#9");
+  EXPECT_EQ(labels[11], "a:1#11");
+  ASSERT_EQ(points.size(), 13u);
+  EXPECT_EQ(points[0], Point(1, 0)) << "what was there stays";
+  EXPECT_EQ(points[12], Point(12, 7));
+}
+
+TEST(PointTable, IsEmptyWithoutPoints) {
+  EXPECT_EQ(PointTable().size(), 0u);
+  EXPECT_EQ(PointTable(std::vector<Point>{}).size(), 0u);
+  EXPECT_TRUE(PointTable(std::vector<Point>{}).points().empty());
+}
+
+TEST(PointTable, OwnsTheWholeCircleWithOnePoint) {
+  for (const uint64_t at : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 63, kTop - 1, kTop}) {
+    const PointTable table(std::vector<Point>{Point(at, 3)});
+    for (const uint64_t position : {uint64_t{0}, uint64_t{1}, at - 1, at, at + 1, kTop - 1, kTop}) {
+      EXPECT_EQ(table.Owner(position), 3u);
+      EXPECT_EQ(table.PointAt(position), 0u);
+    }
+  }
+}
+
+// The ring as a table, probed at both ends of the circle, at each point, and right beside it.
+//   position  0  10  10  20  top
+//   node      4   1   2   3    0
+TEST(PointTable, AnswersTheFirstPointAtOrAfter) {
+  const PointTable table(std::vector<Point>{Point(10, 2), Point(kTop, 0), Point(20, 3), Point(0, 4), Point(10, 1)});
+  EXPECT_EQ(table.Owner(0), 4u);
+  EXPECT_EQ(table.Owner(1), 1u);
+  EXPECT_EQ(table.Owner(9), 1u);
+  EXPECT_EQ(table.Owner(10), 1u);
+  EXPECT_EQ(table.Owner(11), 3u);
+  EXPECT_EQ(table.Owner(20), 3u);
+  EXPECT_EQ(table.Owner(21), 0u);
+  EXPECT_EQ(table.Owner(kTop - 1), 0u);
+  EXPECT_EQ(table.Owner(kTop), 0u);
+  EXPECT_EQ(PointsOf(table),
+            (std::vector<Point>{Point(0, 4), Point(10, 1), Point(10, 2), Point(20, 3), Point(kTop, 0)}));
+}
+
+// B07 (grpc/grpc-java#13054): a key beyond the last point belongs to the first.
+TEST(PointTable, WrapsBeyondTheLastPoint) {
+  const PointTable table(std::vector<Point>{Point(10, 5), Point(20, 6)});
+  EXPECT_EQ(table.Owner(21), 5u);
+  EXPECT_EQ(table.Owner(kTop - 1), 5u);
+  EXPECT_EQ(table.Owner(kTop), 5u);
+  EXPECT_EQ(table.Owner(0), 5u);
+  EXPECT_EQ(table.PointAt(kTop), 0u);
+}
+
+// Tables of every shape against a plain search: spread points, few distinct positions, all in one bucket, at the ends.
+TEST(PointTable, AgreesWithAPlainSearchWhereverPointsCluster) {
+  std::mt19937_64 random(1);
+  const auto check = [&](const char* shape, size_t size, auto position_of) {
+    std::vector<Point> points;
+    for (size_t i = 0; i < size; ++i) points.emplace_back(position_of(), static_cast<uint32_t>(random() % 5));
+    const PointTable table(points);
+    std::sort(points.begin(), points.end());
+    ASSERT_EQ(PointsOf(table), points) << shape << " " << size;
+    std::vector<uint64_t> probes = {0, 1, kTop - 1, kTop};
+    for (const Point& point : points) {
+      probes.insert(probes.end(), {point.position() - 1, point.position(), point.position() + 1, random()});
+    }
+    for (const uint64_t probe : probes) {
+      const auto found =
+          std::find_if(points.begin(), points.end(), [&](const Point& p) { return p.position() >= probe; });
+      const size_t expected = found != points.end() ? static_cast<size_t>(found - points.begin()) : 0;
+      ASSERT_EQ(table.PointAt(probe), expected) << shape << " " << size << " at " << probe;
+      ASSERT_EQ(table.Owner(probe), points[expected].node()) << shape << " " << size << " at " << probe;
+    }
+  };
+  for (const size_t size : {1, 2, 3, 4, 5, 7, 8, 9, 31, 64, 65, 300}) {
+    check("spread", size, [&] { return random(); });
+    check("8 bits", size, [&] { return random() << 56; });
+    check("one position", size, [&] { return uint64_t{1} << 40; });
+    check("bottom", size, [&] { return random() % 16; });
+    check("top", size, [&] { return kTop - random() % 16; });
+    check("one bucket", size, [&] { return (uint64_t{1} << 63) + random() % 1000; });
+  }
+}
+
+TEST(PointTable, MergesWhatComesAndLeavesOutWhatGoes) {
+  const PointTable old(std::vector<Point>{Point(10, 0), Point(10, 1), Point(10, 2), Point(20, 1), Point(30, 2)});
+  // Node 1 goes, a node comes in before node 0, node 2 gets a point more.
+  const std::vector<uint32_t> new_index = {1, PointTable::kGone, 2};
+  const PointTable merged = old.Merge(new_index, {Point(40, 0), Point(10, 0), Point(5, 2)});
+  EXPECT_EQ(PointsOf(merged),
+            (std::vector<Point>{Point(5, 2), Point(10, 0), Point(10, 1), Point(10, 2), Point(30, 2), Point(40, 0)}));
+  EXPECT_EQ(merged.Owner(41), 2u);
+  EXPECT_EQ(old.size(), 5u) << "the old table stays as it is";
+}
+
+TEST(PointTable, MergesToAndFromNothing) {
+  const PointTable one = PointTable().Merge({}, {Point(7, 0)});
+  EXPECT_EQ(PointsOf(one), (std::vector<Point>{Point(7, 0)}));
+  EXPECT_EQ(one.Owner(8), 0u);
+  EXPECT_EQ(one.Merge(std::vector<uint32_t>{PointTable::kGone}, {}).size(), 0u);
+}
+
+TEST(Arcs, SumDistancesToThePointBefore) {
+  const PointTable table(std::vector<Point>{Point(10, 0), Point(30, 1), Point(35, 0), Point(35, 1)});
+  const std::vector<absl::uint128> arcs = Arcs(table, 3);
+  EXPECT_EQ(arcs[1], absl::uint128(20));
+  EXPECT_EQ(arcs[0], absl::MakeUint128(1, 0) - 20);
+  EXPECT_EQ(arcs[2], absl::uint128(0));
+}
+
+TEST(Arcs, GiveTheWholeCircleToTheFirstOfEqualPoints) {
+  const PointTable table(std::vector<Point>{Point(9, 1), Point(9, 2), Point(9, 1)});
+  EXPECT_EQ(Arcs(table, 3), (std::vector<absl::uint128>{0, absl::MakeUint128(1, 0), 0}));
+  EXPECT_EQ(Arcs(PointTable(), 2), (std::vector<absl::uint128>{0, 0}));
+}
+
+// B12 (uber-node/ringpop-node#241): key and index are joined so that no two (key, index) share a label.
+TEST(AppendPoints, NeverGluesTwoPointsTogether) {
+  for (const std::vector<std::string>& keys : {std::vector<std::string>{"s1:1", "s1:11", "s2:2", "s2:5"},
+                                               {"a1", "a", "a11", "a111"},
+                                               {"a#1", "a", "a#", "#"}}) {
+    std::set<std::string> labels;
+    std::vector<Point> points;
+    for (uint32_t node = 0; node < keys.size(); ++node) {
+      AppendPoints(
+          keys[node], node, 100,
+          [&](std::string_view label) {
+            labels.emplace(label);
+            return HashKey(label);
+          },
+          points);
+    }
+    EXPECT_EQ(labels.size(), 400u);
+    std::set<uint64_t> positions;
+    for (const Point& point : points) positions.insert(point.position());
+    EXPECT_EQ(positions.size(), 400u);
+  }
+}
+
+}  // namespace
+}  // namespace ringd::ring

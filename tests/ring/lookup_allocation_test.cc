@@ -1,0 +1,44 @@
+// A lookup takes no memory from the heap. This binary counts what operator new gives out.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+#include "tests/ring/ring_builder.h"
+
+namespace {
+size_t allocations = 0;
+}
+
+void* operator new(size_t size) {
+  ++allocations;
+  void* memory = std::malloc(size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace ringd::ring {
+namespace {
+
+TEST(Lookup, AllocatesNothing) {
+  Ring ring = EmptyRing(SettingsOf(50));
+  for (int i = 0; i < 100; ++i) ring = With(ring, {Add("n" + std::to_string(i), 1, "z" + std::to_string(i % 7))});
+  std::array<uint32_t, Ring::kMaxOwners> owners;
+  uint64_t sum = 0;
+  const size_t before = allocations;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    const uint64_t position = ring.Hash(std::string_view(reinterpret_cast<const char*>(&i), sizeof(i)));
+    sum += ring.Owner(position) + ring.node(ring.Owner(position)).weight + ring.Find("n42");
+    for (const size_t n : {1, 3, 64}) sum += ring.Owners(position, std::span(owners).first(n));
+  }
+  EXPECT_EQ(allocations, before);
+  EXPECT_GT(allocations, 0u) << "the counter counts";
+  EXPECT_GT(sum, 0u);
+}
+
+}  // namespace
+}  // namespace ringd::ring

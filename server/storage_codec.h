@@ -1,0 +1,28 @@
+// Between what a store keeps on disk (ringd.storage.v1) and the values of store.h. Pure functions, any thread.
+//
+// Encoding is deterministic: equal values give equal bytes. Times and durations are kept to the microsecond.
+// Decoding fails with DATA_LOSS when the bytes are no such record, or hold what no encoder ever wrote.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "ring/node.h"
+#include "server/store.h"
+
+namespace ringd::server {
+
+std::string EncodeRing(const RingHead& head);
+absl::StatusOr<RingHead> DecodeRing(std::string_view record);
+
+std::string EncodeNode(const ring::Node& node);
+absl::StatusOr<ring::Node> DecodeNode(std::string_view record);
+
+std::string EncodeChange(const ChangeRecord& change);
+absl::StatusOr<ChangeRecord> DecodeChange(std::string_view record);
+
+std::string EncodeTombstone(const Tombstone& tombstone);
+absl::StatusOr<Tombstone> DecodeTombstone(std::string_view record);
+
+}  // namespace ringd::server

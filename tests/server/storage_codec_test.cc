@@ -1,0 +1,92 @@
+#include "server/storage_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "ring/error.h"
+#include "ringd/storage/v1/storage.pb.h"
+#include "server/store_rules.h"
+#include "tests/server/store_test_data.h"
+
+namespace ringd::server {
+namespace {
+
+TEST(StorageCodec, ARingComesBackAsItWas) {
+  RingHead head = TestHead("cache", {1ull << 63, 17});
+  head.settings.default_weight = 1;
+  head.settings.placement.label = "{key}-{index}";
+  head.settings.placement.points_per_weight = 160;
+  head.settings.placement.match = ring::PointMatch::kStrictlyAfter;
+  head.settings.placement.tie_rule = ring::TieRule::kLaterJoin;
+  head.settings.placement.hash_tag = "{}";
+  absl::StatusOr<RingHead> decoded = DecodeRing(EncodeRing(head));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, head);
+}
+
+TEST(StorageCodec, HistoryLimitsThatAreAbsentStayAbsent) {
+  RingHead head = TestHead("cache", {1, 1});
+  head.history_limits = {};
+  EXPECT_EQ(DecodeRing(EncodeRing(head))->history_limits, HistoryLimits());
+  head.history_limits.max_changes = 0;
+  EXPECT_EQ(DecodeRing(EncodeRing(head))->history_limits, head.history_limits);
+}
+
+TEST(StorageCodec, ANodeComesBackAsItWas) {
+  const ring::Node node = *TestNode("n\xc3\xa9", 65'535);
+  absl::StatusOr<ring::Node> decoded = DecodeNode(EncodeNode(node));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, node);
+  EXPECT_EQ(*DecodeNode(EncodeNode(ring::Node())), ring::Node());
+}
+
+TEST(StorageCodec, AChangeComesBackAsItWas) {
+  ChangeRecord change =
+      TestPut("cache", {5, 9},
+              {{nullptr, TestNode("a")}, {TestNode("b"), nullptr}, {TestNode("c", 1), TestNode("c", 2)}}, "request-1")
+          .change;
+  absl::StatusOr<ChangeRecord> decoded = DecodeChange(EncodeChange(change));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(SameChange(*decoded, change));
+}
+
+TEST(StorageCodec, ATombstoneComesBackAsItWas) {
+  const Tombstone tombstone = TestDrop("cache", {5, 9}, "request-1", At(3)).tombstone;
+  absl::StatusOr<Tombstone> decoded = DecodeTombstone(EncodeTombstone(tombstone));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, tombstone);
+}
+
+TEST(StorageCodec, EqualNodesHaveEqualBytesInWhateverOrderTheirMetadataCame) {
+  ring::Node node = *TestNode("n");
+  for (int i = 0; i < 100; ++i) node.metadata[std::to_string(i)] = "x";
+  const std::string bytes = EncodeNode(node);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(EncodeNode(*DecodeNode(bytes)), bytes);
+}
+
+TEST(StorageCodec, BytesThatAreNoRecordAreDataLoss) {
+  const std::string garbage = "\xff\xff\xff\xff";
+  EXPECT_TRUE(absl::IsDataLoss(DecodeRing(garbage).status()));
+  EXPECT_TRUE(absl::IsDataLoss(DecodeNode(garbage).status()));
+  EXPECT_TRUE(absl::IsDataLoss(DecodeChange(garbage).status()));
+  EXPECT_TRUE(absl::IsDataLoss(DecodeTombstone(garbage).status()));
+  EXPECT_EQ(ring::ReasonOf(DecodeNode(garbage).status()), kStoreCorrupt);
+}
+
+TEST(StorageCodec, APlacementThatThisBinaryDoesNotKnowIsNotGuessed) {
+  EXPECT_TRUE(absl::IsDataLoss(DecodeRing("").status()));
+  const auto with = [](auto change) {
+    storage::v1::RingRecord record;
+    record.ParseFromString(EncodeRing(TestHead("cache", {1, 1})));
+    change(record);
+    return DecodeRing(record.SerializeAsString()).status();
+  };
+  EXPECT_TRUE(with([](auto&) {}).ok());
+  EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->clear_placement(); })));
+  EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_hashed()->set_hash(999); })));
+  EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_hashed()->set_match(0); })));
+  EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_hashed()->set_tie_rule(3); })));
+  EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.set_checksum_algorithm(2); })));
+}
+
+}  // namespace
+}  // namespace ringd::server

@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+"""Checks every #include against the arrows between the rooms of the repository.
+
+  ring/    values and functions: std, Abseil, fmt, xxHash, zlib, libcrypto; no gRPC, no protobuf, no I/O, clock, threads
+  proto/   the .proto files and the codecs -> ring/. status_codec takes ring/error.h alone, as the thin client links it
+  server/  -> proto/, ring/
+  client/  -> status_codec.h and the generated code, so that ringd::client stays thin; the local copy of a ring
+           (client/local_*, client/watch_machine*) -> proto/, ring/ too. Server and client never include each other
+  tests/   -> everything; nothing else includes tests/
+
+Usage: layering.py [TREE]
+"""
+
+import pathlib
+import re
+import sys
+
+ROOMS = ("ring", "proto", "server", "client", "tests")
+SOURCES = (".h", ".cc")
+OTHER_CXX = (".hpp", ".hh", ".hxx", ".cpp", ".cxx", ".c", ".inc", ".ipp")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*([<"])([^>"\n]+)[>"]', re.MULTILINE)
+BLOCK_COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+# What ring/ may include of others: headers without I/O, clock, threads or randomness. Everything else is refused, so
+# that a POSIX header needs no rule of its own.
+STANDARD_OF_RING = frozenset(
+    """
+    algorithm any array atomic bit bitset cassert cerrno cfloat charconv cinttypes climits cmath compare complex
+    concepts cstddef cstdint cstdlib cstring cwchar deque exception expected forward_list functional initializer_list
+    iterator limits list map memory memory_resource new numbers numeric optional queue ranges ratio set span sstream
+    stack stdexcept string string_view system_error tuple type_traits typeindex typeinfo unordered_map unordered_set
+    utility valarray variant vector version
+    """.split()
+)
+LIBRARIES_OF_RING = re.compile(r"(absl|fmt|openssl)/|(xxhash|zlib)\.h$")
+REFUSED_ABSEIL_OF_RING = re.compile(r"absl/(synchronization|random|flags|log|debugging|time/(clock|civil_time))\b")
+
+STORAGE = re.compile(r"ringd/storage/")
+LOCAL_COPY = re.compile(r"client/(local_[^/]*|watch_machine[^/]*|local/.*)$")
+ROOM = re.compile(rf"({'|'.join(ROOMS)})/")
+
+
+def why_refused(file, quote, name):
+    """Why `file` may not include `name`, or None. Both are paths from the root of the tree."""
+    room = file.split("/")[0]
+    if name.startswith((".", "/")) or (quote == '"' and "/" not in name):
+        return "include by the path from the root"
+    if ROOM.match(name) and quote == "<":
+        return 'our own headers are included with ""'
+    if name.endswith((".cc", ".cpp", ".cxx", ".c")):
+        return "a source file is not included"
+    target = name.split("/")[0] if ROOM.match(name) else None
+    if room == "tests":
+        return None
+    if target == "tests":
+        return "nothing but tests/ includes tests/"
+    if STORAGE.match(name) and room == "client":
+        return "what is kept on disk is no matter of client/"
+    return {"ring": _ring, "proto": _proto, "server": _server, "client": _client}[room](file, name, target)
+
+
+def _ring(_file, name, target):
+    if target == "ring":
+        return None
+    if target:
+        return f"ring/ does not know {target}/"
+    if name in STANDARD_OF_RING:
+        return None
+    if LIBRARIES_OF_RING.match(name) and not REFUSED_ABSEIL_OF_RING.match(name):
+        return None
+    return "ring/ takes no gRPC, protobuf, I/O, clock, threads or randomness (allowed: lists in layering.py)"
+
+
+def _proto(file, name, target):
+    if target in ("server", "client"):
+        return f"proto/ does not know {target}/"
+    if file.startswith("proto/status_codec.") and target and name not in ("proto/status_codec.h", "ring/error.h"):
+        return "status_codec takes ring/error.h alone: the thin client links it"
+    return None
+
+
+def _server(_file, _name, target):
+    return "server/ and client/ never include each other" if target == "client" else None
+
+
+def _client(file, name, target):
+    if target == "server":
+        return "server/ and client/ never include each other"
+    if LOCAL_COPY.match(file):
+        return None
+    if target == "client" and LOCAL_COPY.match(name):
+        return "the thin client does not include the local copy"
+    if target == "ring" or (target == "proto" and name != "proto/status_codec.h"):
+        return "the thin client takes only proto/status_codec.h and the generated code"
+    return None
+
+
+def check(tree):
+    """Returns one line for every violation below `tree`."""
+    found = []
+    for room in ROOMS:
+        for path in sorted((tree / room).rglob("*")):
+            file = path.relative_to(tree).as_posix()
+            if path.suffix in OTHER_CXX:
+                found.append(f"{file}: C++ files end in .h and .cc")
+            if path.suffix not in SOURCES or not path.is_file():
+                continue
+            # A comment is replaced by its line breaks, so that line numbers stay.
+            text = BLOCK_COMMENT.sub(lambda match: "\n" * match[0].count("\n"), path.read_text())
+            for match in INCLUDE.finditer(text):
+                reason = why_refused(file, match[1], match[2])
+                if reason:
+                    line = text.count("\n", 0, match.start()) + 1
+                    found.append(f"{file}:{line}: {match[2]}: {reason}")
+    return found
+
+
+def main():
+    tree = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2]
+    found = check(tree)
+    for line in found:
+        print(line, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "client/ringctl/exit_code.h"
+#include "client/ringctl/options.h"
+#include "client/ringctl/session.h"
+
+namespace ringd::ctl {
+
+// The commands. Each prints its data on standard output, its errors on stderr, and answers how ringctl ends.
+
+ExitCode RingCreate(Session& session, const RingCreateOptions& options);
+ExitCode RingGet(Session& session, const std::string& ring);
+ExitCode RingList(Session& session);
+ExitCode RingDelete(Session& session, const std::string& ring, const MutationFlags& flags);
+
+ExitCode NodeAdd(Session& session, const NodeOptions& options);
+// REQUIRES: a field but hash_key is given.
+ExitCode NodeUpdate(Session& session, const NodeOptions& options);
+ExitCode NodeRemove(Session& session, const NodeOptions& options);
+ExitCode NodeList(Session& session, const std::string& ring);
+
+// Lookup answers keys in their order. Keys of stdin are sent in batches while they are read, in constant memory. Where
+// a key is refused, those before it have been answered, and the error names its line.
+//   tsv: key, tab, ids of the owners with commas between them.
+//   json: one key of the command line: its LookupResponse. Else {"results": [{"key", "owners", "version"}, ...]}, a
+//   result a line, closed even when it ends early; a key that is not UTF-8 is "key_base64".
+ExitCode Lookup(Session& session, const LookupOptions& options);
+
+// Watch prints what happens to a ring, a line an event, until it is interrupted or refused for good. It reconnects
+// for ever, the first time included, and goes on from where it was.
+ExitCode Watch(const GlobalOptions& global, const WatchOptions& options);
+
+// Status asks every endpoint for its health, build and rings; kOk only if all serve.
+ExitCode Status(const GlobalOptions& global);
+
+// Version prints the version of ringctl and that of the server, if one answers soon.
+ExitCode Version(const GlobalOptions& global);
+
+}  // namespace ringd::ctl

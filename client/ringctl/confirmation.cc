@@ -1,0 +1,27 @@
+#include "client/ringctl/confirmation.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "client/ringctl/failure.h"
+
+namespace ringd::ctl {
+
+ExitCode Confirm(const MutationFlags& flags, const std::string& question, const std::string& expected) {
+  if (flags.yes || flags.dry_run) return ExitCode::kOk;
+  if (isatty(STDIN_FILENO) == 0) {
+    return ReportError(ExitCode::kUsage, "this removes something, and there is no terminal to ask on",
+                       "add --yes to do it without a question, or --dry-run to see what would result");
+  }
+  fmt::print(stderr, "{} ", question);
+  std::fflush(stderr);
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer == expected) return ExitCode::kOk;
+  return ReportError(ExitCode::kRefused, "not confirmed: nothing was changed");
+}
+
+}  // namespace ringd::ctl

@@ -1,0 +1,76 @@
+#include "client/ringctl/connection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "client/ringctl/wire_check.h"
+
+namespace ringd::ctl {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kReachWithin{2000};
+constexpr milliseconds kPauseBetweenRounds{100};
+
+}  // namespace
+
+Connection::Connection(std::vector<std::string> endpoints, milliseconds timeout)
+    : endpoints_(std::move(endpoints)), timeout_(timeout) {}
+
+Answer<std::shared_ptr<v1::Directory::Stub>> Connection::Reach() {
+  if (Connect(NewDeadline())) return {grpc::Status::OK, stub_};
+  return {Unreachable(), nullptr};
+}
+
+grpc::Status Connection::Unreachable() const {
+  return {grpc::StatusCode::UNAVAILABLE, fmt::format("cannot reach ringd at {}", fmt::join(endpoints_, ", "))};
+}
+
+grpc::Status Connection::Run(const google::protobuf::Message& request, const Attempt& attempt) {
+  const grpc::Status unfit = CheckWire(request);
+  if (!unfit.ok()) return unfit;
+  const auto deadline = NewDeadline();
+  Backoff backoff(milliseconds(50), milliseconds(1000), SystemRandom());
+  grpc::Status unavailable = Unreachable();
+  while (Connect(deadline)) {
+    grpc::ClientContext context;
+    context.set_deadline(deadline);
+    grpc::Status status = attempt(*stub_, context);
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return status;
+    unavailable = std::move(status);
+    stub_ = nullptr;
+    current_ = (current_ + 1) % endpoints_.size();
+    const milliseconds pause = backoff.Next();
+    if (Clock::now() + pause >= deadline) break;
+    std::this_thread::sleep_for(pause);
+  }
+  return unavailable;
+}
+
+bool Connection::Connect(Clock::time_point deadline) {
+  const auto give_up = std::min(deadline, Clock::now() + kReachWithin);
+  while (stub_ == nullptr && !TryEndpoints(deadline)) {
+    if (Clock::now() + kPauseBetweenRounds >= give_up) return false;
+    std::this_thread::sleep_for(kPauseBetweenRounds);
+  }
+  return true;
+}
+
+bool Connection::TryEndpoints(Clock::time_point deadline) {
+  for (std::size_t tries = 0; tries < endpoints_.size(); ++tries) {
+    const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoints_[current_]);
+    if (WaitUntilConnected(*channel, deadline)) {
+      stub_ = v1::Directory::NewStub(channel);
+      return true;
+    }
+    current_ = (current_ + 1) % endpoints_.size();
+  }
+  return false;
+}
+
+}  // namespace ringd::ctl

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/status.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/ringctl/backoff.h"
+#include "client/ringctl/channel.h"
+#include "ringd/v1/directory.grpc.pb.h"
+
+namespace ringd::ctl {
+
+// Answer is what a call came to; `value` means something when `status` is OK.
+template <typename Response>
+struct Answer {
+  grpc::Status status;
+  Response value;
+};
+
+// Connection calls a directory at the first of some endpoints that can be reached, in their order. It connects with the
+// first call. What is UNAVAILABLE is tried again, at the next endpoint, until the timeout of the call; so a mutation
+// must carry a request_id. Not reaching any endpoint for 2 s ends a call with UNAVAILABLE.
+// One thread only.
+class Connection {
+ public:
+  // REQUIRES: `endpoints` is not empty.
+  Connection(std::vector<std::string> endpoints, std::chrono::milliseconds timeout);
+
+  // Call sends a request once it has passed CheckWire, and waits for the answer.
+  template <typename Request, typename Response>
+  Answer<Response> Call(grpc::Status (v1::Directory::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                        const Request& request) {
+    Answer<Response> answer;
+    answer.status = Run(request, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
+      answer.value.Clear();
+      return (stub.*method)(&context, request, &answer.value);
+    });
+    return answer;
+  }
+
+  // Reach is for calls that the caller drives itself, each with the deadline of NewDeadline: a stub that stays usable
+  // after later calls here, or UNAVAILABLE.
+  Answer<std::shared_ptr<v1::Directory::Stub>> Reach();
+
+  Clock::time_point NewDeadline() const { return Clock::now() + timeout_; }
+
+ private:
+  using Attempt = std::function<grpc::Status(v1::Directory::Stub&, grpc::ClientContext&)>;
+
+  grpc::Status Run(const google::protobuf::Message& request, const Attempt& attempt);
+  grpc::Status Unreachable() const;
+  bool Connect(Clock::time_point deadline);
+  bool TryEndpoints(Clock::time_point deadline);
+
+  const std::vector<std::string> endpoints_;
+  const std::chrono::milliseconds timeout_;
+  std::size_t current_ = 0;                    // into endpoints_: the one that stub_ is of, or the next to try
+  std::shared_ptr<v1::Directory::Stub> stub_;  // null while not connected
+};
+
+}  // namespace ringd::ctl

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace ringd::ctl {
+
+// Bytes that come from users are printed in one of two forms. Escaped bytes are written \xHH, two upper-case hex
+// digits.
+
+// EscapeForText makes `text` safe to show to a person on one line of a terminal: control characters, characters that
+// change the direction of text or break the line, and bytes that are not UTF-8 are escaped. It cannot be read back.
+std::string EscapeForText(std::string_view text);
+
+// Quoted is EscapeForText between double quotes, for names inside sentences.
+std::string Quoted(std::string_view text);
+
+// TsvList says whether a tsv cell holds a list, in which a comma inside an element is escaped as well.
+enum class TsvList { kNo, kElement };
+
+// AppendTsv appends `text` in the form that every command reads back: valid UTF-8 as it is; control bytes, backslash
+// and bytes that are not UTF-8 escaped.
+void AppendTsv(std::string_view text, TsvList list, std::string* out);
+
+std::string EscapeForTsv(std::string_view text);
+
+}  // namespace ringd::ctl

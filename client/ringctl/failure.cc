@@ -1,0 +1,83 @@
+#include "client/ringctl/failure.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <iterator>
+#include <map>
+
+#include "client/ringctl/escape.h"
+#include "proto/status_codec.h"
+
+namespace ringd::ctl {
+namespace {
+
+std::string HintOf(const grpc::Status& status) {
+  static const std::map<std::string, std::string> by_reason = {
+      {"RING_NOT_FOUND", "`ringctl ring list` shows the rings"},
+      {"RING_EXISTS", "`ringctl ring get RING` shows it"},
+      {"NODE_NOT_FOUND", "`ringctl node list RING` shows the nodes of a ring"},
+      {"NODE_EXISTS", "`ringctl node update RING ID` changes a node that is there"},
+      {"RING_EMPTY", "add a node of weight > 0 with `ringctl node add`, or raise a weight with `ringctl node update`"},
+      {"FORCE_REQUIRED", "add --force to do it all the same; --dry-run shows what would result"},
+      {"VERSION_MISMATCH", "read the ring again with `ringctl ring get RING` and redo with its version"},
+  };
+  const auto hint = by_reason.find(ReasonOf(status));
+  if (hint != by_reason.end()) return hint->second;
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+      return "`ringctl status` shows the health of the servers; --endpoints or RINGCTL_ENDPOINTS name them";
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return "a change may have been made all the same: look before you repeat it; --timeout allows more time";
+    case grpc::StatusCode::INTERNAL:
+      return "this is a fault of the server: please report it";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+ExitCode ExitCodeOf(const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK:
+      return ExitCode::kOk;
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return ExitCode::kUnreachable;
+    case grpc::StatusCode::PERMISSION_DENIED:
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return ExitCode::kDenied;
+    default:
+      return ExitCode::kRefused;
+  }
+}
+
+ExitCode ReportStatus(const grpc::Status& status, std::string_view where) {
+  const std::string text = fmt::format("{}{}{} ({})", where, where.empty() ? "" : ": ", status.error_message(),
+                                       CodeName(status.error_code()));
+  return ReportError(ExitCodeOf(status), text, HintOf(status));
+}
+
+ExitCode ReportError(ExitCode code, std::string_view text, std::string_view hint) {
+  Notice(fmt::format("error: {}", text));
+  if (!hint.empty()) Notice(fmt::format("hint: {}", hint));
+  return code;
+}
+
+void Notice(std::string_view text) {
+  const std::string line = EscapeForText(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::string CodeName(grpc::StatusCode code) {
+  static constexpr const char* kNames[] = {
+      "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED"};
+  const auto number = static_cast<std::size_t>(code);
+  return number < std::size(kNames) ? kNames[number] : fmt::format("code {}", number);
+}
+
+}  // namespace ringd::ctl

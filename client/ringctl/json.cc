@@ -1,0 +1,86 @@
+#include "client/ringctl/json.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/type_resolver.h>
+#include <google/protobuf/util/type_resolver_util.h>
+#include <yaml-cpp/yaml.h>
+
+#include <memory>
+
+namespace ringd::ctl {
+namespace {
+
+using google::protobuf::DescriptorPool;
+using google::protobuf::Message;
+
+std::string SerializeInOrder(const Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+void EmitYaml(const Json& value, YAML::Emitter* yaml) {
+  if (value.is_object()) {
+    *yaml << (value.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
+    for (const auto& [key, item] : value.items()) {
+      // A key of a map is text of a user and may look like a number or a truth value.
+      const bool plain = !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string::npos &&
+                         key != "true" && key != "false" && key != "yes" && key != "no" && key != "on" &&
+                         key != "off" && key != "null" && key != "y" && key != "n";
+      *yaml << YAML::Key;
+      if (!plain) *yaml << YAML::DoubleQuoted;
+      *yaml << key << YAML::Value;
+      EmitYaml(item, yaml);
+    }
+    *yaml << YAML::EndMap;
+  } else if (value.is_array()) {
+    *yaml << (value.empty() ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
+    for (const Json& item : value) EmitYaml(item, yaml);
+    *yaml << YAML::EndSeq;
+  } else if (value.is_string()) {
+    *yaml << YAML::DoubleQuoted << value.get<std::string>();
+  } else {
+    *yaml << value.dump();
+  }
+}
+
+}  // namespace
+
+Json ToJson(const Message& message) {
+  // MessageToJsonString has no fixed order for the keys of maps; the bytes of a deterministic serialization have.
+  static const std::unique_ptr<google::protobuf::util::TypeResolver> resolver(
+      google::protobuf::util::NewTypeResolverForDescriptorPool("type.googleapis.com",
+                                                               DescriptorPool::generated_pool()));
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  const auto status = google::protobuf::util::BinaryToJsonString(
+      resolver.get(), "type.googleapis.com/" + message.GetDescriptor()->full_name(), SerializeInOrder(message), &text,
+      options);
+  return status.ok() ? Json::parse(text) : Json();
+}
+
+Json ToJsonWithoutPaging(const Message& joined_pages) {
+  Json value = ToJson(joined_pages);
+  for (const char* key : {"next_page_token", "age", "stale"}) value.erase(key);
+  return value;
+}
+
+std::string JsonText(const Json& value) { return value.dump(2) + "\n"; }
+
+std::string JsonLine(const Json& value) { return value.dump() + "\n"; }
+
+std::string YamlText(const Json& value) {
+  YAML::Emitter yaml;
+  EmitYaml(value, &yaml);
+  return std::string(yaml.c_str(), yaml.size()) + "\n";
+}
+
+}  // namespace ringd::ctl

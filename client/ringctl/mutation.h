@@ -1,0 +1,52 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/ringctl/failure.h"
+#include "client/ringctl/session.h"
+
+namespace ringd::ctl {
+
+// ChangeWords say what a mutation does; for `node "n4"` and `added to ring "cache"` the outcome reads
+// `node "n4" added to ring "cache": revision 41 -> 42`.
+struct ChangeWords {
+  std::string subject;
+  std::string predicate;
+};
+
+// MutationOutcome is what the answers of all mutations have in common. The pointers live as long as the answer.
+struct MutationOutcome {
+  const google::protobuf::Message* response;
+  const v1::Version* version;
+  const v1::Version* previous;   // null where the answer has none
+  const v1::Movement* movement;  // null where it was not computed
+  const v1::Plan* plan;          // null without --dry-run
+};
+
+// FillOptions turns the flags into the options of a request, with a request_id of its own.
+void FillOptions(const MutationFlags& flags, v1::MutationOptions* options);
+
+// OutcomeText is what is printed of an outcome, by the format of `options`.
+std::string OutcomeText(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options);
+
+void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options);
+
+// Mutate sends one mutation and prints its outcome or its error.
+template <typename Request, typename Response>
+ExitCode Mutate(Session& session,
+                grpc::Status (v1::Directory::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                Request request, const MutationFlags& flags, const ChangeWords& words) {
+  FillOptions(flags, request.mutable_options());
+  const Answer<Response> answer = session.connection.Call(method, request);
+  if (!answer.status.ok()) return ReportStatus(answer.status);
+  const Response& response = answer.value;
+  MutationOutcome outcome{&response, &response.version(), nullptr,
+                          response.has_movement() ? &response.movement() : nullptr,
+                          response.has_plan() ? &response.plan() : nullptr};
+  if constexpr (requires { response.previous_version(); }) outcome.previous = &response.previous_version();
+  PrintOutcome(outcome, words, session.options);
+  return ExitCode::kOk;
+}
+
+}  // namespace ringd::ctl

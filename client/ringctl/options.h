@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ringd/v1/directory.pb.h"
+
+namespace ringd::ctl {
+
+enum class Format { kTable, kJson, kYaml, kTsv };
+
+// GlobalOptions are the flags that every command takes.
+struct GlobalOptions {
+  std::vector<std::string> endpoints;
+  std::chrono::milliseconds timeout{5000};
+  Format format = Format::kTable;
+  bool no_headers = false;
+  bool quiet = false;  // no text about success, no notices; errors and data stay
+};
+
+// MutationFlags are what commands that change something take.
+struct MutationFlags {
+  bool yes = false;  // do not ask; does not stand for `force`
+  bool dry_run = false;
+  bool force = false;
+  std::string reason;
+  std::optional<v1::Version> if_version;
+};
+
+struct RingCreateOptions {
+  std::string ring;
+  std::string placement = "hashed";  // or "slots"
+  std::optional<uint32_t> points_per_weight;
+  std::optional<uint32_t> default_weight;
+  std::map<std::string, std::string> labels;
+  MutationFlags mutation;
+};
+
+// NodeFields are the fields of a node that the command line named.
+struct NodeFields {
+  std::optional<std::string> address;
+  std::optional<uint32_t> weight;
+  std::optional<std::string> zone;
+  std::optional<std::string> hash_key;
+  std::optional<std::map<std::string, std::string>> metadata;
+};
+
+struct NodeOptions {
+  std::string ring;
+  std::string node;
+  NodeFields fields;
+  MutationFlags mutation;
+};
+
+struct LookupOptions {
+  std::string ring;
+  std::vector<std::string> keys;  // exactly "-" = keys come from stdin
+  bool null_separated = false;    // on stdin, NUL ends a key instead of a newline
+  std::optional<uint32_t> owners;
+  std::optional<v1::Version> min_version;
+};
+
+struct WatchOptions {
+  std::string ring;
+  std::optional<v1::Version> from;
+};
+
+}  // namespace ringd::ctl

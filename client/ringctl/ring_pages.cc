@@ -1,0 +1,49 @@
+#include "client/ringctl/ring_pages.h"
+
+#include <fmt/format.h>
+
+#include "client/ringctl/escape.h"
+#include "client/ringctl/version_text.h"
+
+namespace ringd::ctl {
+namespace {
+
+constexpr int kTries = 10;
+
+}  // namespace
+
+Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring) {
+  for (int i = 0; i < kTries; ++i) {
+    v1::GetRingRequest request;
+    request.set_ring(ring);
+    Answer<v1::GetRingResponse> joined = connection.Call(&v1::Directory::Stub::GetRing, request);
+    bool changed = false;
+    while (joined.status.ok() && !changed && !joined.value.next_page_token().empty()) {
+      request.set_page_token(joined.value.next_page_token());
+      Answer<v1::GetRingResponse> page = connection.Call(&v1::Directory::Stub::GetRing, request);
+      joined.status = page.status;
+      changed = page.status.ok() && !SameVersion(page.value.version(), joined.value.version());
+      joined.value.set_next_page_token(page.value.next_page_token());
+      for (v1::Node& node : *page.value.mutable_nodes()) *joined.value.add_nodes() = std::move(node);
+    }
+    if (!changed) return joined;
+  }
+  return {grpc::Status(grpc::StatusCode::ABORTED,
+                       fmt::format("ring {} changed {} times while its pages were read", Quoted(ring), kTries)),
+          {}};
+}
+
+Answer<v1::ListRingsResponse> ReadRings(Connection& connection) {
+  v1::ListRingsRequest request;
+  Answer<v1::ListRingsResponse> joined = connection.Call(&v1::Directory::Stub::ListRings, request);
+  while (joined.status.ok() && !joined.value.next_page_token().empty()) {
+    request.set_page_token(joined.value.next_page_token());
+    Answer<v1::ListRingsResponse> page = connection.Call(&v1::Directory::Stub::ListRings, request);
+    joined.status = page.status;
+    joined.value.set_next_page_token(page.value.next_page_token());
+    for (v1::Ring& ring : *page.value.mutable_rings()) *joined.value.add_rings() = std::move(ring);
+  }
+  return joined;
+}
+
+}  // namespace ringd::ctl

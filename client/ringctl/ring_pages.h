@@ -1,0 +1,14 @@
+#pragma once
+
+#include "client/ringctl/connection.h"
+
+namespace ringd::ctl {
+
+// ReadRing joins all pages of a ring into one answer, all of one version, without page token. It begins anew when the
+// ring changes between two pages; ABORTED when that happens 10 times.
+Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring);
+
+// ReadRings joins all pages of the list of rings.
+Answer<v1::ListRingsResponse> ReadRings(Connection& connection);
+
+}  // namespace ringd::ctl

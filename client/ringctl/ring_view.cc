@@ -1,0 +1,96 @@
+#include "client/ringctl/ring_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "client/ringctl/escape.h"
+#include "client/ringctl/version_text.h"
+
+namespace ringd::ctl {
+namespace {
+
+std::string ShareText(double share, Format format) {
+  return format == Format::kTsv ? fmt::format("{}", share) : fmt::format("{:.2f}%", share * 100);
+}
+
+// "PRESET_JAVA_CRC32_VN" as "java-crc32-vn".
+std::string WithoutPrefix(const std::string& name, std::size_t prefix) {
+  std::string text = name.size() > prefix ? name.substr(prefix) : name;
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string PlacementDetails(const v1::Placement& placement) {
+  if (!placement.has_hashed()) return PlacementName(placement);
+  const v1::HashedPlacement& hashed = placement.hashed();
+  const std::string hash = WithoutPrefix(v1::HashFunction_Name(hashed.hash()), sizeof("HASH_FUNCTION_") - 1);
+  return fmt::format("hashed, {} points per weight, {}, label {}", hashed.points_per_weight(), hash,
+                     Quoted(hashed.label()));
+}
+
+}  // namespace
+
+Rows RingRows(const google::protobuf::RepeatedPtrField<v1::Ring>& rings) {
+  Rows rows;
+  rows.headers = {"NAME", "VERSION", "PLACEMENT", "NODES", "WEIGHT", "POINTS", "IMBALANCE", "CHECKSUM"};
+  for (const v1::Ring& ring : rings) {
+    rows.cells.push_back({ring.name(), VersionText(ring.version()), PlacementName(ring.placement()),
+                          std::to_string(ring.node_count()), std::to_string(ring.total_weight()),
+                          std::to_string(ring.point_count()), fmt::format("{:.3f}", ring.imbalance()),
+                          ChecksumText(ring.checksum())});
+  }
+  return rows;
+}
+
+Rows NodeRows(const v1::Ring& ring, const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Format format) {
+  Rows rows;
+  rows.headers = {"ID", "WEIGHT", "SHARE", "EXPECTED", "ZONE", "ADDRESS"};
+  for (const v1::Node& node : nodes) {
+    const double expected =
+        ring.total_weight() == 0 ? 0 : static_cast<double>(node.weight()) / static_cast<double>(ring.total_weight());
+    rows.cells.push_back({node.id(), std::to_string(node.weight()), ShareText(node.share(), format),
+                          ShareText(expected, format), node.zone(), node.address()});
+  }
+  return rows;
+}
+
+std::string RingBlock(const v1::Ring& ring) {
+  Rows rows;
+  rows.headers = {"", ""};
+  rows.cells = {{"name", ring.name()},
+                {"version", VersionText(ring.version())},
+                {"checksum", ChecksumText(ring.checksum())},
+                {"placement", PlacementDetails(ring.placement())},
+                {"default weight", std::to_string(ring.default_weight())},
+                {"nodes", std::to_string(ring.node_count())},
+                {"points", std::to_string(ring.point_count())},
+                {"imbalance", ring.imbalance() > 0 ? fmt::format("{:.3f}", ring.imbalance()) : ""}};
+  for (const auto& [key, value] : std::map(ring.labels().begin(), ring.labels().end())) {
+    rows.cells.push_back({"label", fmt::format("{}={}", key, value)});
+  }
+  return TableText(rows, Headers::kHide);
+}
+
+std::string RowsText(const Rows& rows, const GlobalOptions& options) {
+  if (options.format == Format::kTsv) return TsvText(rows);
+  return TableText(rows, options.no_headers ? Headers::kHide : Headers::kShow);
+}
+
+std::string PlacementName(const v1::Placement& placement) {
+  switch (placement.kind_case()) {
+    case v1::Placement::kHashed:
+      return "hashed";
+    case v1::Placement::kSlots:
+      return "slots";
+    case v1::Placement::kPreset:
+      return WithoutPrefix(v1::Preset_Name(placement.preset().preset()), sizeof("PRESET_") - 1);
+    case v1::Placement::KIND_NOT_SET:
+      break;
+  }
+  return "";
+}
+
+}  // namespace ringd::ctl

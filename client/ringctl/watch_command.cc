@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <thread>
+
+#include "client/ringctl/backoff.h"
+#include "client/ringctl/channel.h"
+#include "client/ringctl/commands.h"
+#include "client/ringctl/failure.h"
+#include "client/ringctl/json.h"
+#include "client/ringctl/standard_output.h"
+#include "client/ringctl/watch_line.h"
+#include "client/ringctl/watch_position.h"
+#include "client/ringctl/wire_check.h"
+
+namespace ringd::ctl {
+namespace {
+
+bool IsPermanent(grpc::StatusCode code) {
+  return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::PERMISSION_DENIED ||
+         code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::UNIMPLEMENTED;
+}
+
+// WatchLog tells on stderr how the connection fares, each loss once and not each try.
+class WatchLog {
+ public:
+  explicit WatchLog(bool quiet) : quiet_(quiet) {}
+
+  void Lost(const std::string& endpoint, const grpc::Status& status) {
+    if (told_ == status.error_code() || quiet_) return;
+    told_ = status.error_code();
+    Notice(fmt::format("watch: no stream from {}: {} ({}); trying again until there is one", endpoint,
+                       status.error_message(), CodeName(status.error_code())));
+  }
+
+  void Progress(const std::string& endpoint) {
+    if (told_ != grpc::StatusCode::OK) Notice(fmt::format("watch: connected to {}", endpoint));
+    told_ = grpc::StatusCode::OK;
+  }
+
+ private:
+  const bool quiet_;
+  grpc::StatusCode told_ = grpc::StatusCode::OK;  // of the loss that was told; OK = none
+};
+
+// What one stream came to. Output that failed ends it with OK.
+struct StreamEnd {
+  grpc::Status status;
+  bool progress;  // a message came
+};
+
+StreamEnd FollowStream(const std::string& endpoint, Format format, WatchPosition& position, WatchLog& log) {
+  const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoint);
+  if (!WaitUntilConnected(*channel, Clock::time_point::max())) {
+    return {grpc::Status(grpc::StatusCode::UNAVAILABLE, "cannot reach it"), false};
+  }
+  const auto stub = v1::Directory::NewStub(channel);
+  grpc::ClientContext context;
+  const auto reader = stub->Watch(&context, position.Request());
+  bool progress = false;
+  v1::WatchResponse message;
+  while (reader->Read(&message)) {
+    log.Progress(endpoint);
+    progress = true;
+    Print(format == Format::kJson ? JsonLine(ToJson(message)) : WatchLine(message) + "\n");
+    if (!FlushOutput()) {
+      context.TryCancel();
+      reader->Finish();
+      return {grpc::Status::OK, true};
+    }
+    position.Observe(message);
+  }
+  grpc::Status status = reader->Finish();
+  if (status.ok()) status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server ended the stream");
+  return {status, progress};
+}
+
+}  // namespace
+
+ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
+  WatchPosition position(options.ring, options.from);
+  const grpc::Status unfit = CheckWire(position.Request());
+  if (!unfit.ok()) return ReportStatus(unfit);
+  WatchLog log(global.quiet);
+  Backoff backoff(std::chrono::milliseconds(200), std::chrono::milliseconds(5000), SystemRandom());
+  for (std::size_t tries = 0;; ++tries) {
+    const std::string& endpoint = global.endpoints[tries % global.endpoints.size()];
+    const StreamEnd end = FollowStream(endpoint, global.format, position, log);
+    if (end.status.ok()) return ExitCode::kRefused;
+    if (IsPermanent(end.status.error_code())) return ReportStatus(end.status);
+    if (end.progress) backoff.Reset();
+    log.Lost(endpoint, end.status);
+    std::this_thread::sleep_for(backoff.Next());
+  }
+}
+
+}  // namespace ringd::ctl

@@ -11,7 +11,6 @@
 namespace ringd::ring {
 namespace {
 
-constexpr char kReasonUrl[] = "ringd/reason";
 constexpr size_t kQuotedBytes = 64;
 
 // Bytes of the character at the start of `bytes`, or 0 when it is not valid UTF-8 (cut short, overlong, a surrogate,
@@ -54,12 +53,12 @@ void AppendEscaped(std::string_view bytes, std::string& text) {
 
 absl::Status Error(absl::StatusCode code, std::string_view reason, const std::string& text) {
   absl::Status status(code, text);
-  status.SetPayload(kReasonUrl, absl::Cord(absl::string_view(reason.data(), reason.size())));
+  status.SetPayload(kReasonPayload, absl::Cord(absl::string_view(reason.data(), reason.size())));
   return status;
 }
 
 std::string ReasonOf(const absl::Status& status) {
-  const auto reason = status.GetPayload(kReasonUrl);
+  const auto reason = status.GetPayload(kReasonPayload);
   return reason.has_value() ? std::string(*reason) : std::string();
 }
 

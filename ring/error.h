@@ -21,6 +21,9 @@ inline constexpr std::string_view kDuplicateOperation = "DUPLICATE_OPERATION";
 inline constexpr std::string_view kNotServedYet = "NOT_SERVED_YET";
 inline constexpr std::string_view kRingEmpty = "RING_EMPTY";
 
+// The type URL of the payload that carries the reason.
+inline constexpr char kReasonPayload[] = "ringd/reason";
+
 absl::Status Error(absl::StatusCode code, std::string_view reason, const std::string& text);
 
 // The reason that Error() was given, or "" when the status was made elsewhere.

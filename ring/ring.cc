@@ -117,7 +117,7 @@ class DeltaMaker {
  private:
   NodePtr Held(std::string_view id) const {
     const size_t index = ring_.Find(id);
-    return index < ring_.node_count() ? (*ring_.nodes())[index] : nullptr;
+    return index < ring_.node_count() ? ring_.table()->nodes[index] : nullptr;
   }
   static absl::Status NotFound(std::string_view id) {
     return Error(absl::StatusCode::kNotFound, kNodeNotFound, "node " + Quote(id) + " not found");
@@ -211,13 +211,13 @@ Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<Node
       next_join_number_(next_join_number),
       checksum_(RingChecksum(settings, digests, *points)),
       points_(std::move(points)) {
-  auto content = std::make_shared<Content>();
-  content->arcs = Arcs(*points_, nodes.size());
-  content->zones = ZoneSpread(nodes);
-  for (const NodePtr& node : nodes) content->total_weight += node->weight;
-  content->nodes = std::move(nodes);
-  content->digests = std::move(digests);
-  content_ = std::move(content);
+  auto table = std::make_shared<NodeTable>();
+  table->arcs = Arcs(*points_, nodes.size());
+  table->zones = ZoneSpread(nodes);
+  for (const NodePtr& node : nodes) table->total_weight += node->weight;
+  table->nodes = std::move(nodes);
+  table->digests = std::move(digests);
+  table_ = std::move(table);
 }
 
 absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number) {
@@ -259,7 +259,7 @@ absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const
   std::sort(deltas.begin(), deltas.end(), [](const NodeDelta& a, const NodeDelta& b) { return IdOf(a) < IdOf(b); });
   if (absl::Status within = CheckLimits(*this, deltas, limits); !within.ok()) return within;
 
-  NextNodes next = MergeNodes(content_->nodes, content_->digests, deltas);
+  NextNodes next = MergeNodes(table_->nodes, table_->digests, deltas);
   if (absl::Status free = CheckHashKeys(deltas, next.nodes); !free.ok()) return free;
   std::shared_ptr<const PointTable> table = points_;
   if (!next.same_points) {
@@ -273,19 +273,19 @@ absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const
 }
 
 size_t Ring::Find(std::string_view id) const {
-  const auto found = std::lower_bound(content_->nodes.begin(), content_->nodes.end(), id,
+  const auto found = std::lower_bound(table_->nodes.begin(), table_->nodes.end(), id,
                                       [](const NodePtr& node, std::string_view wanted) { return node->id < wanted; });
-  const bool held = found != content_->nodes.end() && (*found)->id == id;
-  return held ? static_cast<size_t>(found - content_->nodes.begin()) : node_count();
+  const bool held = found != table_->nodes.end() && (*found)->id == id;
+  return held ? static_cast<size_t>(found - table_->nodes.begin()) : node_count();
 }
 
-double Ring::ShareOf(size_t index) const { return std::ldexp(static_cast<double>(ArcOf(index)), -64); }
+double NodeTable::ShareOf(size_t index) const { return std::ldexp(static_cast<double>(arcs[index]), -64); }
 
-double Ring::Imbalance() const {
+double NodeTable::Imbalance() const {
   double imbalance = 0;
-  for (size_t i = 0; i < node_count(); ++i) {
-    if (node(i).weight == 0) continue;
-    const double expected = static_cast<double>(node(i).weight) / static_cast<double>(total_weight());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i]->weight == 0) continue;
+    const double expected = static_cast<double>(nodes[i]->weight) / static_cast<double>(total_weight);
     imbalance = std::max(imbalance, ShareOf(i) / expected);
   }
   return imbalance;

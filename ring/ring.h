@@ -42,6 +42,22 @@ struct Limits {
   uint64_t max_points = 4'194'304;
 };
 
+// The nodes of a ring with what is derived of each; parallel arrays in order of id. Immutable once a Ring holds it.
+struct NodeTable {
+  std::vector<NodePtr> nodes;
+  std::vector<uint64_t> digests;
+  // The part of the circle that a node owns, exactly, in units of one position of 2^64 (so the sum over all nodes is
+  // 2^64, or 0 when no node may own keys).
+  std::vector<absl::uint128> arcs;
+  ZoneSpread zones;
+  uint64_t total_weight = 0;
+
+  // A node's arc as a number 0..1.
+  double ShareOf(size_t index) const;
+  // The largest share / expected share over nodes of weight > 0; 0 when there is none.
+  double Imbalance() const;
+};
+
 struct Applied;
 
 class Ring {
@@ -74,45 +90,29 @@ class Ring {
   // first owners, two zones differ by at most one node as long as both have nodes left; within that, the order is that
   // of the walk round the circle. Nodes without a zone count as one zone. REQUIRES out.size() <= kMaxOwners.
   size_t Owners(uint64_t position, std::span<uint32_t> out) const {
-    return content_->zones.Owners(points(), position, out);
+    return table_->zones.Owners(points(), position, out);
   }
 
   // --- Content.
 
   const Settings& settings() const { return settings_; }
-  size_t node_count() const { return content_->nodes.size(); }
-  const Node& node(size_t index) const { return *content_->nodes[index]; }
-  // All nodes in order of id; shared with other versions. Holds on to the nodes alone, not to the points.
-  std::shared_ptr<const std::vector<NodePtr>> nodes() const { return {content_, &content_->nodes}; }
+  size_t node_count() const { return table_->nodes.size(); }
+  const Node& node(size_t index) const { return *table_->nodes[index]; }
+  // All nodes in order of id, with what is derived of each. Holds on to the nodes alone, not to the points.
+  std::shared_ptr<const NodeTable> table() const { return table_; }
   // The index of a node, or node_count() when there is none of that id.
   size_t Find(std::string_view id) const;
   uint64_t next_join_number() const { return next_join_number_; }
-  uint64_t total_weight() const { return content_->total_weight; }
+  uint64_t total_weight() const { return table_->total_weight; }
   size_t point_count() const { return points().size(); }
   // All points, in order round the circle. Valid as long as this ring or one that was copied from it.
   const PointTable& points() const { return *points_; }
-  // The part of the circle that a node owns, exactly, in units of one position of 2^64 (so the sum over all nodes is
-  // 2^64, or 0 when no node may own keys).
-  absl::uint128 ArcOf(size_t index) const { return content_->arcs[index]; }
-  // The same as a number 0..1.
-  double ShareOf(size_t index) const;
-  // The largest share / expected share over nodes of weight > 0; 0 when there is none.
-  double Imbalance() const;
   // XXH3 64 over settings, nodes and points; see checksum.h. Computed when the ring is made.
   uint64_t checksum() const { return checksum_; }
 
   static constexpr size_t kMaxOwners = ring::kMaxOwners;
 
  private:
-  // The nodes with what is derived from them; parallel arrays in order of id.
-  struct Content {
-    std::vector<NodePtr> nodes;
-    std::vector<uint64_t> digests;
-    std::vector<absl::uint128> arcs;
-    ZoneSpread zones;
-    uint64_t total_weight = 0;
-  };
-
   // REQUIRES nodes in order of id, with their digests, and the points of just these nodes.
   Ring(const Settings& settings, uint64_t next_join_number, std::vector<NodePtr> nodes, std::vector<uint64_t> digests,
        std::shared_ptr<const PointTable> points);
@@ -120,7 +120,7 @@ class Ring {
   Settings settings_;
   uint64_t next_join_number_ = 1;
   uint64_t checksum_ = 0;
-  std::shared_ptr<const Content> content_;
+  std::shared_ptr<const NodeTable> table_;
   std::shared_ptr<const PointTable> points_;
 };
 

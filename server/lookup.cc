@@ -78,7 +78,7 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
   const ring::Ring& ring = state.ring;
   const size_t wanted = WantedOwners(request);
-  const size_t per_key = std::min(wanted, ring.table()->weighted_nodes);
+  const size_t per_key = std::min(wanted, ring.table()->zones.weighted_nodes());
   NodeTableBuilder table(ring, response);
   auto* indices = response->mutable_owner_indices();
   indices->Reserve(static_cast<int>(request.keys_size() * per_key));

@@ -33,7 +33,7 @@ int Run(const Options& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  auto store = SqliteStore::Open(options.data_dir, options.init ? InitMode::kCreate : InitMode::kExisting);
+  auto store = SqliteStore::Open(options.data_dir, options.init ? InitMode::kCreate : InitMode::kMustExist);
   if (!store.ok()) return Fail(store.status());
   auto server = Server::Start(options, *std::move(store));
   if (!server.ok()) return Fail(server.status());

@@ -1,6 +1,6 @@
 #include "server/server.h"
 
-#include <array>
+#include <atomic>
 #include <chrono>
 #include <random>
 
@@ -80,11 +80,14 @@ struct Server::Parts {
   std::unique_ptr<AdminHttp> http;
   std::unique_ptr<grpc::Server> grpc;
   ListenAddress grpc_address;
+  // The writer's thread may report before gRPC has started; health is told as soon as there is one.
+  std::atomic<bool> writable = true;
+  std::atomic<grpc::HealthCheckServiceInterface*> health = nullptr;
 
   absl::Status OpenDirectory();
   absl::Status StartHttp();
   absl::Status StartGrpc(const ListenAddress& address);
-  void SetWritable(bool writable);
+  void SetWritable(bool now_writable);
 };
 
 absl::Status Server::Parts::OpenDirectory() {
@@ -93,7 +96,7 @@ absl::Status Server::Parts::OpenDirectory() {
     waits->Published(rings);
     hub->Published(rings);
   };
-  directory_options.on_writable = [this](bool writable) { SetWritable(writable); };
+  directory_options.on_writable = [this](bool now_writable) { SetWritable(now_writable); };
   auto opened = Directory::Open(*store, std::move(directory_options));
   if (!opened.ok()) return opened.status();
   directory = *std::move(opened);
@@ -133,14 +136,22 @@ absl::Status Server::Parts::StartGrpc(const ListenAddress& address) {
   }
   grpc_address = address;
   if (!address.is_unix()) grpc_address.port = port;
-  grpc->GetHealthCheckService()->SetServingStatus(kService, true);
-  SetWritable(true);
+  health = grpc->GetHealthCheckService();
+  health.load()->SetServingStatus(kService, true);
+  health.load()->SetServingStatus(kWriteService, writable);
   return absl::OkStatus();
 }
 
-void Server::Parts::SetWritable(bool writable) {
-  grpc->GetHealthCheckService()->SetServingStatus(kWriteService, writable);
-  if (!writable) spdlog::error("the store refuses writes; lookups and watches go on");
+void Server::Parts::SetWritable(bool now_writable) {
+  writable = now_writable;
+  if (auto* service_health = health.load(); service_health != nullptr) {
+    service_health->SetServingStatus(kWriteService, now_writable);
+  }
+  if (now_writable) {
+    spdlog::info("the store takes writes again");
+  } else {
+    spdlog::error("the store refuses writes; lookups and watches go on");
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, std::unique_ptr<Store> store) {

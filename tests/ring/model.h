@@ -29,8 +29,7 @@ class Model {
   }
 
   std::vector<std::string> Owners(uint64_t position, size_t n) const {
-    size_t first = 0;
-    while (first < points_.size() && std::get<0>(points_[first]) < position) ++first;
+    const size_t first = FirstAtOrAfter(position);
     std::vector<std::pair<size_t, std::string>> ranked;
     std::map<std::string, size_t> met;  // by zone
     for (size_t i = 0; i < points_.size(); ++i) {
@@ -44,7 +43,9 @@ class Model {
     return owners;
   }
 
-  std::string Owner(uint64_t position) const { return Owners(position, 1).at(0); }
+  std::string Owner(uint64_t position) const {
+    return std::get<1>(points_.at(FirstAtOrAfter(position) % points_.size()));
+  }
 
   // By summing the ranges (previous position, position] of each point.
   absl::uint128 Arc(const std::string& id) const {
@@ -68,6 +69,12 @@ class Model {
   }
 
  private:
+  size_t FirstAtOrAfter(uint64_t position) const {
+    size_t first = 0;
+    while (first < points_.size() && std::get<0>(points_[first]) < position) ++first;
+    return first;
+  }
+
   std::map<std::string, std::string> zones_;
   std::vector<std::tuple<uint64_t, std::string, uint64_t>> points_;
 };

@@ -112,7 +112,7 @@ uint32_t BigEndian32(const char* bytes) {
 }
 
 absl::Status CheckHeader(const DataDir& dir) {
-  File file(dir, kStoreFileName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  File file(dir, kStoreFileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (file.fd() < 0) {
     const int error = errno;
     if (error == ELOOP) return Refused(dir, kStoreFileName, "is a symbolic link, not a directory store");

@@ -1,6 +1,9 @@
 // Rings, changes and writes for the tests of stores.
 #pragma once
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -106,8 +109,8 @@ inline bool SameChange(const ChangeRecord& a, const ChangeRecord& b) {
 // A directory of its own, removed in the end.
 class TempDir {
  public:
-  TempDir() {
-    std::string path = (std::filesystem::temp_directory_path() / "ringd_store_XXXXXX").string();
+  explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string path = (parent / "ringd_store_XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) std::abort();
     path_ = path;
   }
@@ -122,5 +125,10 @@ class TempDir {
  private:
   std::string path_;
 };
+
+// Where a test that opens stores by the thousand makes them: in memory, where there is such a file system.
+inline std::filesystem::path FastParent() {
+  return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
+}
 
 }  // namespace ringd::server

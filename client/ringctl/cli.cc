@@ -312,11 +312,11 @@ void CommandLine::AddNodeFlags(CLI::App* app) {
 const CLI::Option* CommandLine::FindFlag(const CLI::App* app, const std::string& argument) const {
   const bool is_long = argument.compare(0, 2, "--") == 0;
   const std::string name = is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+  Words names;
   for (; app != nullptr; app = app->get_parent()) {
     if (const CLI::Option* option = app->get_option_no_throw(name); option != nullptr) return option;
+    for (const CLI::Option* option : app->get_options()) names.push_back("--" + option->get_lnames().front());
   }
-  Words names;
-  for (const CLI::Option* option : app_.get_options()) names.push_back("--" + option->get_lnames().front());
   const std::string closest = ClosestWord(name, names);
   throw UsageError{fmt::format("unknown flag {}", EscapeForText(name)),
                    closest.empty() ? "" : fmt::format("did you mean {}?", closest)};

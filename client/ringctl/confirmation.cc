@@ -10,11 +10,12 @@
 
 namespace ringd::ctl {
 
-ExitCode Confirm(const MutationFlags& flags, const std::string& question, const std::string& expected) {
+ExitCode Confirm(const MutationFlags& flags, const std::string& command, const std::string& question,
+                 const std::string& expected) {
   if (flags.yes || flags.dry_run) return ExitCode::kOk;
   if (isatty(STDIN_FILENO) == 0) {
-    return ReportError(ExitCode::kUsage, "this removes something, and there is no terminal to ask on",
-                       "add --yes to do it without a question, or --dry-run to see what would result");
+    return ReportError(ExitCode::kUsage, fmt::format("{} needs --yes where there is no terminal to ask on", command),
+                       "--dry-run shows what would result");
   }
   fmt::print(stderr, "{} ", question);
   std::fflush(stderr);

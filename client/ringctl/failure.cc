@@ -28,7 +28,7 @@ std::string HintOf(const grpc::Status& status) {
     case grpc::StatusCode::UNAVAILABLE:
       return "`ringctl status` shows the health of the servers; --endpoints or RINGCTL_ENDPOINTS name them";
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return "a change may have been made all the same: look before you repeat it; --timeout allows more time";
+      return "--timeout allows more time; a change may have been made all the same: look before you repeat it";
     case grpc::StatusCode::INTERNAL:
       return "this is a fault of the server: please report it";
     default:

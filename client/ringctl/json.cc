@@ -1,5 +1,6 @@
 #include "client/ringctl/json.h"
 
+#include <absl/strings/str_replace.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
@@ -80,7 +81,8 @@ std::string JsonLine(const Json& value) { return value.dump() + "\n"; }
 std::string YamlText(const Json& value) {
   YAML::Emitter yaml;
   EmitYaml(value, &yaml);
-  return std::string(yaml.c_str(), yaml.size()) + "\n";
+  // yaml-cpp leaves these as they are, and readers refuse or fold them. They occur in quoted strings only.
+  return absl::StrReplaceAll(yaml.c_str(), {{"\x7F", "\\x7F"}, {"\u2028", "\\L"}, {"\u2029", "\\P"}}) + "\n";
 }
 
 }  // namespace ringd::ctl

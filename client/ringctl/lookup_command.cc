@@ -31,11 +31,10 @@ struct Flight {
   v1::BatchLookupRequest request;
   v1::BatchLookupResponse response;
   grpc::ClientContext context;
-  std::promise<grpc::Status> promise;
-  std::future<grpc::Status> done = promise.get_future();
+  std::future<grpc::Status> done;
 
   ~Flight() {
-    if (stub == nullptr || !done.valid()) return;
+    if (!done.valid()) return;
     context.TryCancel();
     done.wait();
   }
@@ -86,8 +85,11 @@ ExitCode BatchRunner::Send(v1::BatchLookupRequest request) {
   flight.request = std::move(request);
   flight.context.set_deadline(session_.connection.NewDeadline());
   keys_sent_ += static_cast<uint64_t>(flight.request.keys_size());
+  // The promise belongs to the callback, which may still be in set_value when the flight has ended.
+  const auto promise = std::make_shared<std::promise<grpc::Status>>();
+  flight.done = promise->get_future();
   flight.stub->async()->BatchLookup(&flight.context, &flight.request, &flight.response,
-                                    [&flight](grpc::Status status) { flight.promise.set_value(std::move(status)); });
+                                    [promise](grpc::Status status) { promise->set_value(std::move(status)); });
   return ExitCode::kOk;
 }
 

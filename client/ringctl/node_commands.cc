@@ -62,7 +62,7 @@ ExitCode NodeUpdate(Session& session, const NodeOptions& options) {
 ExitCode NodeRemove(Session& session, const NodeOptions& options) {
   const std::string question =
       fmt::format("Remove node {} from ring {}? [y/N]", Quoted(options.node), Quoted(options.ring));
-  const ExitCode confirmed = Confirm(options.mutation, question, "y");
+  const ExitCode confirmed = Confirm(options.mutation, "node remove", question, "y");
   if (confirmed != ExitCode::kOk) return confirmed;
   v1::RemoveNodeRequest request;
   request.set_ring(options.ring);

@@ -72,7 +72,7 @@ ExitCode RingList(Session& session) {
 
 ExitCode RingDelete(Session& session, const std::string& ring, const MutationFlags& flags) {
   const std::string question = fmt::format("Type the name of ring {} to delete it:", Quoted(ring));
-  const ExitCode confirmed = Confirm(flags, question, ring);
+  const ExitCode confirmed = Confirm(flags, "ring delete", question, ring);
   if (confirmed != ExitCode::kOk) return confirmed;
   v1::DeleteRingRequest request;
   request.set_ring(ring);

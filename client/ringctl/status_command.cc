@@ -55,8 +55,9 @@ EndpointStatus AskEndpoint(const std::string& endpoint, std::chrono::millisecond
   result.status = reached.status;
   if (!result.status.ok()) return result;
   Health::Stub health(NewChannel(endpoint));
+  const auto deadline = connection.NewDeadline();
   for (std::size_t i = 0; i < kServices.size(); ++i) {
-    result.health[i] = AskHealth(health, kServices[i], connection.NewDeadline());
+    result.health[i] = AskHealth(health, kServices[i], deadline);
   }
   Answer<v1::ListRingsResponse> rings = ReadRings(connection);
   result.status = rings.status;

@@ -16,32 +16,36 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-grpc::Status CheckText(const FieldDescriptor& field, const std::string& text) {
-  if (IsValidUtf8(text)) return grpc::Status::OK;
-  return {grpc::StatusCode::INVALID_ARGUMENT, fmt::format("{} {} is not valid UTF-8", field.name(), Quoted(text))};
-}
-
-}  // namespace
-
-grpc::Status CheckWire(const Message& request) {
-  const Reflection& reflection = *request.GetReflection();
+// `path` leads to `message`, such as "node."; empty for the request itself.
+grpc::Status CheckBelow(const std::string& path, const Message& message) {
+  const Reflection& reflection = *message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
-  reflection.ListFields(request, &fields);
+  reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
     const bool is_message = field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (!is_message && field->type() != FieldDescriptor::TYPE_STRING) continue;
-    const int count = field->is_repeated() ? reflection.FieldSize(request, field) : 1;
+    const bool repeated = field->is_repeated();
+    const int count = repeated ? reflection.FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
-      const bool repeated = field->is_repeated();
-      const grpc::Status status = is_message
-                                      ? CheckWire(repeated ? reflection.GetRepeatedMessage(request, field, i)
-                                                           : reflection.GetMessage(request, field))
-                                      : CheckText(*field, repeated ? reflection.GetRepeatedString(request, field, i)
-                                                                   : reflection.GetString(request, field));
-      if (!status.ok()) return status;
+      if (is_message) {
+        const Message& child =
+            repeated ? reflection.GetRepeatedMessage(message, field, i) : reflection.GetMessage(message, field);
+        const grpc::Status status = CheckBelow(path + field->name() + ".", child);
+        if (!status.ok()) return status;
+        continue;
+      }
+      const std::string text =
+          repeated ? reflection.GetRepeatedString(message, field, i) : reflection.GetString(message, field);
+      if (IsValidUtf8(text)) continue;
+      return {grpc::StatusCode::INVALID_ARGUMENT,
+              fmt::format("{}{} {} is not valid UTF-8", path, field->name(), Quoted(text))};
     }
   }
   return grpc::Status::OK;
 }
+
+}  // namespace
+
+grpc::Status CheckWire(const Message& request) { return CheckBelow("", request); }
 
 }  // namespace ringd::ctl

@@ -1,0 +1,58 @@
+#include "client/ringctl/escape.h"
+
+#include <gtest/gtest.h>
+
+#include "client/ringctl/utf8.h"
+
+namespace ringd::ctl {
+namespace {
+
+using std::string_literals::operator""s;
+
+TEST(EscapeForTsv, LeavesValidUtf8AsItIs) {
+  EXPECT_EQ(EscapeForTsv("user:42"), "user:42");
+  EXPECT_EQ(EscapeForTsv("é \u952E \U0001F600 \u202E"), "é \u952E \U0001F600 \u202E");
+}
+
+TEST(EscapeForTsv, EscapesControlBytesAndBackslash) {
+  EXPECT_EQ(EscapeForTsv("a\tb\nc\\d\x7F\0e"s), "a\\x09b\\x0Ac\\x5Cd\\x7F\\x00e");
+}
+
+TEST(EscapeForTsv, EscapesBytesThatAreNotUtf8) {
+  EXPECT_EQ(EscapeForTsv("\xFF"), "\\xFF");
+  EXPECT_EQ(EscapeForTsv("a\xC3"), "a\\xC3");                           // cut off
+  EXPECT_EQ(EscapeForTsv("\xC0\xAF"), "\\xC0\\xAF");                    // overlong
+  EXPECT_EQ(EscapeForTsv("\xED\xA0\x80"), "\\xED\\xA0\\x80");           // surrogate
+  EXPECT_EQ(EscapeForTsv("\xF4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");  // above U+10FFFF
+}
+
+TEST(EscapeForTsv, EscapesACommaOnlyInsideAnElementOfAList) {
+  std::string element;
+  AppendTsv("a,b", TsvList::kElement, &element);
+  EXPECT_EQ(element, "a\\x2Cb");
+  EXPECT_EQ(EscapeForTsv("a,b"), "a,b");
+}
+
+TEST(EscapeForText, EscapesWhatATerminalObeys) {
+  EXPECT_EQ(EscapeForText("\x1B[31m"), "\\x1B[31m");
+  EXPECT_EQ(EscapeForText("\u0085"), "\\xC2\\x85");  // C1
+  EXPECT_EQ(EscapeForText("\u202Eabc"),
+            "\\xE2\\x80\\xAE"
+            "abc");  // right-to-left override
+  EXPECT_EQ(EscapeForText("\u2066\u200F\u2028"), "\\xE2\\x81\\xA6\\xE2\\x80\\x8F\\xE2\\x80\\xA8");
+  EXPECT_EQ(EscapeForText("n\xFF"), "n\\xFF");
+}
+
+TEST(EscapeForText, LeavesWhatIsSafe) { EXPECT_EQ(EscapeForText("C:\\é, \u952E"), "C:\\é, \u952E"); }
+
+TEST(IsValidUtf8, AgreesWithTheBoundsOfUtf8) {
+  EXPECT_TRUE(IsValidUtf8(""));
+  EXPECT_TRUE(IsValidUtf8("\u0080\u07FF\u0800\uD7FF\uE000\uFFFF\U00010000\U0010FFFF"));
+  EXPECT_FALSE(IsValidUtf8("\x80"));
+  EXPECT_FALSE(IsValidUtf8("\xE0\x9F\xBF"));
+  EXPECT_FALSE(IsValidUtf8("\xF0\x8F\xBF\xBF"));
+  EXPECT_FALSE(IsValidUtf8("\xF5\x80\x80\x80"));
+}
+
+}  // namespace
+}  // namespace ringd::ctl

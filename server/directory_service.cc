@@ -73,7 +73,9 @@ void Fill(const MutationResult& result, Response* response) {
 template <class Request>
 void LogChange(const Request& request, const std::string& actor, const MutationResult& result) {
   const std::string reason = request.options().reason();
-  spdlog::info("{} ring \"{}\" revision {} -> {} epoch {} by {}{}", Request::descriptor()->name(), request.ring(),
+  std::string_view rpc = Request::descriptor()->name();
+  rpc.remove_suffix(std::string_view("Request").size());
+  spdlog::info("{} ring \"{}\" revision {} -> {} epoch {} by {}{}", rpc, request.ring(),
                result.previous_version.revision, result.version.revision, result.version.epoch, actor,
                reason.empty() ? "" : " reason " + ring::Quote(reason));
 }

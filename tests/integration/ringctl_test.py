@@ -193,7 +193,8 @@ class RingctlTest(unittest.TestCase):
         """A wrong command line is 2 and never reaches the server, and a typing mistake is guessed. B57, mina#1943."""
         self.make_ring("n1")
         for arguments in (["--frob"], ["ring"], ["ring", "get"], ["ring", "get", "a", "b"],
-                          ["ring", "list", "--owners"], ["lookup", self.ring], ["node", "update", self.ring, "n1"], ["ring", "list", "-o", "xml"],
+                          ["ring", "list", "--owners"], ["lookup", self.ring], ["node", "update", self.ring, "n1"],
+                          ["ring", "list", "-o", "xml"],
                           ["watch", self.ring, "-o", "tsv"], ["watch", self.ring, "--from", "7"],
                           ["ring", "list", "--timeout", "soon"], ["ring", "list", "--endpoints", "nowhere"],
                           ["node", "add", self.ring, "n2", "--metadata", "x"]):

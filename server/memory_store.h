@@ -37,7 +37,7 @@ class MemoryStore : public Store {
   absl::Status ApplyLocked(const DropRing& drop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const CommitVerdict verdict_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   std::map<std::string, std::unique_ptr<StoredHistory>, std::less<>> rings_ ABSL_GUARDED_BY(mutex_);
   std::vector<Tombstone> tombstones_ ABSL_GUARDED_BY(mutex_);
   uint64_t highest_epoch_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -76,7 +76,7 @@ class SqliteStore : public Store {
   void LatchLocked(const absl::Status& error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const DataDir dir_;
-  mutable Mutex mutex_;
+  Mutex mutex_;
   const std::unique_ptr<SqliteDb> db_ ABSL_PT_GUARDED_BY(mutex_);
   Meta meta_ ABSL_GUARDED_BY(mutex_);
   absl::Status writable_ ABSL_GUARDED_BY(mutex_);  // the answer to every write when it is an error

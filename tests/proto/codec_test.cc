@@ -1,0 +1,144 @@
+// Wire messages and values of ring/ say the same.
+#include "proto/codec.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "google/protobuf/util/message_differencer.h"
+#include "ring/error.h"
+
+namespace ringd {
+namespace {
+
+ring::Node FullNode() {
+  return {.id = "n1",
+          .address = "10.0.0.1:7000",
+          .weight = 42,
+          .zone = "a",
+          .hash_key = "old-name",
+          .metadata = {{"rack", "7"}, {"owner", "search"}},
+          .join_number = 9};
+}
+
+TEST(Codec, NodeKeepsEveryFieldThereAndBackButWhatIsOutputOnly) {
+  v1::Node message;
+  ToProto(FullNode(), 0.25, &message);
+  EXPECT_EQ(message.share(), 0.25);
+  EXPECT_EQ(message.join_number(), 9);
+  const ring::AddNode add = FromProto(message);
+  ring::Node expected = FullNode();
+  expected.join_number = 0;
+  EXPECT_EQ(add.node, expected);
+  EXPECT_FALSE(add.default_weight);
+}
+
+TEST(Codec, AbsentWeightIsTheDefaultAndZeroIsZero) {
+  v1::Node message;
+  message.set_id("n1");
+  EXPECT_TRUE(FromProto(message).default_weight);
+  message.set_weight(0);
+  EXPECT_FALSE(FromProto(message).default_weight);
+  EXPECT_EQ(FromProto(message).node.weight, 0);
+}
+
+TEST(Codec, PlacementFillsInItsDefaults) {
+  v1::Placement message;
+  message.mutable_hashed();
+  const auto settings = FromProto(message);
+  ASSERT_TRUE(settings.ok());
+  EXPECT_EQ(*settings, ring::HashedSettings());
+  v1::Placement full;
+  ToProto(*settings, &full);
+  EXPECT_EQ(full.hashed().hash(), v1::HASH_FUNCTION_XXH3_64);
+  EXPECT_EQ(full.hashed().label(), "{key}#{index}");
+  EXPECT_EQ(full.hashed().points_per_weight(), 2);
+  EXPECT_EQ(full.hashed().match(), v1::POINT_MATCH_AT_OR_AFTER);
+  EXPECT_EQ(full.hashed().tie_rule(), v1::TIE_RULE_NODE_ID);
+  EXPECT_EQ(*FromProto(full), *settings);
+}
+
+TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
+  EXPECT_EQ(FromProto(v1::Placement()).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::Placement slots, preset, hash, label, match, tie, tag, unknown;
+  slots.mutable_slots();
+  preset.mutable_preset()->set_preset(v1::PRESET_KETAMA);
+  hash.mutable_hashed()->set_hash(v1::HASH_FUNCTION_MD5);
+  label.mutable_hashed()->set_label("{key}{index}");
+  match.mutable_hashed()->set_match(v1::POINT_MATCH_STRICTLY_AFTER);
+  tie.mutable_hashed()->set_tie_rule(v1::TIE_RULE_LATER_JOIN);
+  tag.mutable_hashed()->set_hash_tag("{}");
+  unknown.mutable_hashed()->set_hash(static_cast<v1::HashFunction>(99));
+  for (const v1::Placement& placement : {slots, preset, hash, label, match, tie, tag, unknown}) {
+    const absl::Status status = FromProto(placement).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
+    EXPECT_EQ(ring::ReasonOf(status), ring::kNotServedYet) << placement.ShortDebugString();
+  }
+}
+
+TEST(Codec, FieldMaskNamesWhatAnUpdateSets) {
+  v1::Node node;
+  node.set_id("n1");
+  node.set_weight(7);
+  node.set_zone("b");
+  google::protobuf::FieldMask mask;
+  mask.add_paths("weight");
+  const auto update = FromProto(node, mask);
+  ASSERT_TRUE(update.ok());
+  EXPECT_EQ(update->weight, 7);
+  EXPECT_FALSE(update->zone.has_value());
+  EXPECT_FALSE(update->address.has_value());
+  EXPECT_FALSE(update->metadata.has_value());
+}
+
+TEST(Codec, FieldMaskSetsToEmptyAndToTheDefault) {
+  v1::Node node;
+  node.set_id("n1");
+  google::protobuf::FieldMask mask;
+  for (const char* path : {"weight", "address", "zone", "metadata"}) mask.add_paths(path);
+  const auto update = FromProto(node, mask);
+  ASSERT_TRUE(update.ok());
+  EXPECT_TRUE(update->default_weight);
+  EXPECT_FALSE(update->weight.has_value());
+  EXPECT_EQ(update->address, "");
+  EXPECT_EQ(update->zone, "");
+  EXPECT_TRUE(update->metadata->empty());
+}
+
+TEST(Codec, FieldMaskThatIsEmptyOrUnknownIsInvalid) {
+  v1::Node node;
+  node.set_id("n1");
+  EXPECT_EQ(FromProto(node, google::protobuf::FieldMask()).status().code(), absl::StatusCode::kInvalidArgument);
+  for (const char* path : {"id", "hash_key", "share", "metadata.rack", "wieght", "*"}) {
+    google::protobuf::FieldMask mask;
+    mask.add_paths(path);
+    const absl::Status status = FromProto(node, mask).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
+    EXPECT_NE(status.message().find(path), absl::string_view::npos) << status.message();
+  }
+}
+
+TEST(Codec, OperationMustBeOneOfThree) {
+  EXPECT_EQ(FromProto(v1::NodeOperation()).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::NodeOperation remove;
+  remove.mutable_remove()->set_node_id("n1");
+  EXPECT_EQ(std::get<ring::RemoveNode>(*FromProto(remove)).id, "n1");
+}
+
+TEST(Codec, ChangeOfANodeSaysWhatHappened) {
+  const auto before = std::make_shared<const ring::Node>(FullNode());
+  ring::Node changed = FullNode();
+  changed.weight = 1;
+  const auto after = std::make_shared<const ring::Node>(changed);
+  v1::NodeChange added, updated, removed;
+  ToProto(ring::NodeDelta{.before = nullptr, .after = after}, &added);
+  ToProto(ring::NodeDelta{.before = before, .after = after}, &updated);
+  ToProto(ring::NodeDelta{.before = before, .after = nullptr}, &removed);
+  EXPECT_EQ(added.added().weight(), 1);
+  EXPECT_EQ(updated.updated().weight(), 1);
+  EXPECT_EQ(updated.updated().hash_key(), "old-name");
+  EXPECT_EQ(removed.removed(), "n1");
+}
+
+}  // namespace
+}  // namespace ringd

@@ -5,104 +5,16 @@ Environment: RINGD_BIN and RINGCTL_BIN name the two programs.
 
 import json
 import os
-import queue
 import re
-import signal
-import socket
 import subprocess
+import sys
 import tempfile
-import threading
 import time
 import unittest
 
-RINGD = os.environ["RINGD_BIN"]
-RINGCTL = os.environ["RINGCTL_BIN"]
-PATIENCE = 20  # seconds that anything here may take on a busy machine
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-
-class Server:
-    """A ringd of its own on loopback, with its data in a folder that can outlive it."""
-
-    def __init__(self, data_dir, address="127.0.0.1:0", init=True):
-        command = [RINGD, "--listen", address, "--http-listen", "127.0.0.1:0", "--data-dir", data_dir]
-        self.process = subprocess.Popen(command + (["--init"] if init else []), stderr=subprocess.PIPE, text=True)
-        self.port = None
-        lines = []
-        for line in self.process.stderr:
-            lines.append(line)
-            found = re.search(r"listening on 127\.0\.0\.1:(\d+)", line)
-            if found:
-                self.port = int(found.group(1))
-                break
-        if self.port is None:
-            raise AssertionError("ringd did not start: " + "".join(lines))
-        # The rest of its log is read away, so that it never blocks.
-        self.log = threading.Thread(target=self.process.stderr.read, daemon=True)
-        self.log.start()
-
-    @property
-    def endpoint(self):
-        return "127.0.0.1:%d" % self.port
-
-    def stop(self):
-        """Ends it; also when it was ended before."""
-        if self.process.poll() is None:
-            self.process.terminate()
-        self.process.wait(PATIENCE)
-        self.log.join(PATIENCE)
-        self.process.stderr.close()
-
-
-def environment(endpoint):
-    env = {name: value for name, value in os.environ.items() if not name.startswith("RINGCTL_")}
-    env["RINGCTL_ENDPOINTS"] = endpoint
-    return env
-
-
-def closed_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-class Watcher:
-    """A running `ringctl watch`, whose lines are read as they come."""
-
-    def __init__(self, endpoint, *arguments):
-        self.process = subprocess.Popen([RINGCTL, "watch", *arguments], env=environment(endpoint),
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.out, self.err = queue.Queue(), queue.Queue()
-        self.threads = [threading.Thread(target=self._read, args=pair, daemon=True)
-                        for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))]
-        for thread in self.threads:
-            thread.start()
-
-    @staticmethod
-    def _read(stream, lines):
-        for line in stream:
-            lines.put(line)
-
-    def event(self, kind):
-        """The next event of that kind; those before it are dropped."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            event = json.loads(self.out.get(timeout=max(0.01, deadline - time.monotonic())))
-            if kind in event:
-                return event[kind]
-
-    def note(self):
-        return self.err.get(timeout=PATIENCE)
-
-    def stop(self):
-        """Interrupts it as Ctrl-C does and answers its exit code; also when it has ended before."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
-        code = self.process.wait(PATIENCE)
-        for thread in self.threads:
-            thread.join(PATIENCE)
-        self.process.stdout.close()
-        self.process.stderr.close()
-        return code
+from ringd_process import PATIENCE, RINGCTL, Server, Watcher, closed_port, environment  # noqa: E402
 
 
 class RingctlTest(unittest.TestCase):

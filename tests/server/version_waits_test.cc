@@ -33,9 +33,9 @@ class VersionWaitsTest : public ::testing::Test {
   }
 
   // Waits for the ring to be at this version.
-  std::unique_ptr<AnswerBox> Wait(const std::string& ring, ring::Version version, Clock::time_point deadline) {
-    auto box = std::make_unique<AnswerBox>();
-    waits_->Wait(ring, version, deadline, [box = box.get()](absl::StatusOr<RingStatePtr> result) {
+  std::shared_ptr<AnswerBox> Wait(const std::string& ring, ring::Version version, Clock::time_point deadline) {
+    auto box = std::make_shared<AnswerBox>();  // the wait holds it too
+    waits_->Wait(ring, version, deadline, [box](absl::StatusOr<RingStatePtr> result) {
       box->Update([&](Answer& answer) {
         answer.what = std::move(result);
         answer.thread = std::this_thread::get_id();
@@ -155,7 +155,7 @@ TEST_F(VersionWaitsTest, TheDestructorStops) {
 TEST_F(VersionWaitsTest, EveryOfManyWaitsIsAnsweredWhileTheRingChanges) {
   constexpr uint64_t kLast = 300;
   std::thread writer([this] { directory_.ChangeUpTo("r", "n1", kLast); });
-  std::vector<std::unique_ptr<AnswerBox>> boxes;
+  std::vector<std::shared_ptr<AnswerBox>> boxes;
   for (uint64_t revision = 3; revision <= kLast; ++revision) boxes.push_back(Wait("r", {1, revision}, Far()));
   for (size_t i = 0; i < boxes.size(); ++i) {
     const auto state = *Await(*boxes[i]).what;

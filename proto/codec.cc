@@ -3,6 +3,7 @@
 #include <string>
 
 #include "fmt/format.h"
+#include "ring/checksum.h"
 #include "ring/error.h"
 
 namespace ringd {
@@ -28,7 +29,7 @@ ring::Version FromProto(const v1::Version& version) {
 }
 
 void ToProto(uint64_t checksum, v1::Checksum* out) {
-  out->set_algorithm(kChecksumAlgorithm);
+  out->set_algorithm(ring::kChecksumAlgorithm);
   out->set_value(checksum);
 }
 

@@ -17,8 +17,7 @@ namespace ringd {
 void ToProto(const ring::Version& version, v1::Version* out);
 ring::Version FromProto(const v1::Version& version);
 
-// The number of the algorithm of ring/checksum.h.
-inline constexpr uint32_t kChecksumAlgorithm = 1;
+// A checksum of ring/checksum.h, with the number of its algorithm.
 void ToProto(uint64_t checksum, v1::Checksum* out);
 
 void ToProto(const ring::HashedSettings& settings, v1::Placement* out);

@@ -9,6 +9,7 @@
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "proto/codec.h"
 #include "proto/status_codec.h"
+#include "ring/checksum.h"
 #include "ring/error.h"
 #include "ring/hash.h"
 #include "server/lookup.h"
@@ -119,7 +120,7 @@ std::map<std::string, WatchPosition> HeldOf(const v1::WatchRequest& request) {
   for (const v1::HeldRing& ring : request.held()) {
     WatchPosition& position = held[ring.ring()];
     position.version = FromProto(ring.position().version());
-    if (ring.position().has_checksum() && ring.position().checksum().algorithm() == kChecksumAlgorithm) {
+    if (ring.position().has_checksum() && ring.position().checksum().algorithm() == ring::kChecksumAlgorithm) {
       position.checksum = ring.position().checksum().value();
     }
   }

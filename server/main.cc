@@ -37,10 +37,10 @@ int Run(const Options& options) {
   if (!store.ok()) return Fail(store.status());
   auto server = Server::Start(options, *std::move(store));
   if (!server.ok()) return Fail(server.status());
+  spdlog::info("ringd " RINGD_VERSION " listening on {}", (*server)->grpc_address().ToString());
   if (const ListenAddress* http = (*server)->http_address(); http != nullptr) {
     spdlog::info("http listening on {}", http->ToString());
   }
-  spdlog::info("ringd " RINGD_VERSION " listening on {}", (*server)->grpc_address().ToString());
 
   int signal_number = 0;
   sigwait(&signals, &signal_number);

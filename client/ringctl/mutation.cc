@@ -55,16 +55,6 @@ std::string PlanText(const MutationOutcome& outcome, const ChangeWords& words, c
   return text;
 }
 
-}  // namespace
-
-void FillOptions(const MutationFlags& flags, v1::MutationOptions* options) {
-  if (flags.if_version) *options->mutable_expected_version() = *flags.if_version;
-  options->set_request_id(NewRequestId());
-  options->set_reason(flags.reason);
-  options->set_validate_only(flags.dry_run);
-  options->set_force(flags.force);
-}
-
 std::string OutcomeText(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {
   switch (options.format) {
     case Format::kJson:
@@ -79,6 +69,16 @@ std::string OutcomeText(const MutationOutcome& outcome, const ChangeWords& words
   }
   if (outcome.plan != nullptr) return PlanText(outcome, words, options);
   return options.quiet ? "" : DoneText(outcome, words);
+}
+
+}  // namespace
+
+void FillOptions(const MutationFlags& flags, v1::MutationOptions* options) {
+  if (flags.if_version) *options->mutable_expected_version() = *flags.if_version;
+  options->set_request_id(NewRequestId());
+  options->set_reason(flags.reason);
+  options->set_validate_only(flags.dry_run);
+  options->set_force(flags.force);
 }
 
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {

@@ -27,9 +27,7 @@ struct MutationOutcome {
 // FillOptions turns the flags into the options of a request, with a request_id of its own.
 void FillOptions(const MutationFlags& flags, v1::MutationOptions* options);
 
-// OutcomeText is what is printed of an outcome, by the format of `options`.
-std::string OutcomeText(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options);
-
+// PrintOutcome prints an outcome in the format of `options`.
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options);
 
 // Mutate sends one mutation and prints its outcome or its error.

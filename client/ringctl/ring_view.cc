@@ -23,6 +23,21 @@ std::string WithoutPrefix(const std::string& name, std::size_t prefix) {
   return text;
 }
 
+// The kind of a placement: "hashed", "slots", the name of a preset.
+std::string PlacementName(const v1::Placement& placement) {
+  switch (placement.kind_case()) {
+    case v1::Placement::kHashed:
+      return "hashed";
+    case v1::Placement::kSlots:
+      return "slots";
+    case v1::Placement::kPreset:
+      return WithoutPrefix(v1::Preset_Name(placement.preset().preset()), sizeof("PRESET_") - 1);
+    case v1::Placement::KIND_NOT_SET:
+      break;
+  }
+  return "";
+}
+
 std::string PlacementDetails(const v1::Placement& placement) {
   if (!placement.has_hashed()) return PlacementName(placement);
   const v1::HashedPlacement& hashed = placement.hashed();
@@ -77,20 +92,6 @@ std::string RingBlock(const v1::Ring& ring) {
 std::string RowsText(const Rows& rows, const GlobalOptions& options) {
   if (options.format == Format::kTsv) return TsvText(rows);
   return TableText(rows, options.no_headers ? Headers::kHide : Headers::kShow);
-}
-
-std::string PlacementName(const v1::Placement& placement) {
-  switch (placement.kind_case()) {
-    case v1::Placement::kHashed:
-      return "hashed";
-    case v1::Placement::kSlots:
-      return "slots";
-    case v1::Placement::kPreset:
-      return WithoutPrefix(v1::Preset_Name(placement.preset().preset()), sizeof("PRESET_") - 1);
-    case v1::Placement::KIND_NOT_SET:
-      break;
-  }
-  return "";
 }
 
 }  // namespace ringd::ctl

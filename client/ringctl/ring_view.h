@@ -23,7 +23,4 @@ std::string RingBlock(const v1::Ring& ring);
 // RowsText is the rows as the table or tsv that `options` ask for.
 std::string RowsText(const Rows& rows, const GlobalOptions& options);
 
-// PlacementName is the kind of a placement: "hashed", "slots", the name of a preset.
-std::string PlacementName(const v1::Placement& placement);
-
 }  // namespace ringd::ctl

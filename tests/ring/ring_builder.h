@@ -54,7 +54,7 @@ inline Ring RingOf(uint32_t points_per_weight, const std::vector<std::string>& i
 
 inline std::vector<Node> NodesOf(const Ring& ring) {
   std::vector<Node> nodes;
-  for (const NodePtr& node : *ring.nodes()) nodes.push_back(*node);
+  for (const NodePtr& node : ring.table()->nodes) nodes.push_back(*node);
   return nodes;
 }
 

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Turns what the benches print into a table and, with --json FILE, into a list of objects."""
+
+import argparse
+import json
+import statistics
+
+
+def medians(path):
+    """Items per second (else: seconds, as a rate) of each google-benchmark, the median of its repetitions."""
+    runs = {}
+    with open(path, encoding="utf-8") as file:
+        for run in json.load(file)["benchmarks"]:
+            if run.get("run_type") == "iteration":
+                rate = run.get("items_per_second") or 1e3 / run["real_time"]
+                runs.setdefault(run["run_name"], []).append(rate)
+    return {name: statistics.median(rates) for name, rates in runs.items()}
+
+
+def figure(name, value, unit, peer, peer_value, reach, at_least=True):
+    ratio = value / peer_value
+    return {
+        "name": name,
+        "value": value,
+        "unit": unit,
+        "peer": peer,
+        "peer_value": peer_value,
+        "ratio": round(ratio, 3),
+        "reach": (">= " if at_least else "<= ") + str(reach),
+        "met": ratio >= reach if at_least else ratio <= reach,
+    }
+
+
+def ring_figures(rates):
+    def nanos(name):
+        return 1e9 / rates[name]
+
+    def millis(name):
+        return 1e3 / rates[name]
+
+    local = "local Owner, 100 nodes x 160 points, 1 M keys"
+    return [
+        figure(local, nanos("BM_Lookup"), "ns/key", "hashing alone", nanos("BM_HashOnly"), 2.5, at_least=False),
+        figure(local, rates["BM_Lookup"], "keys/s", "std::map", rates["BM_LookupStdMap"], 8),
+        figure(local, rates["BM_Lookup"], "keys/s", "sorted list", rates["BM_LookupBinarySearch"], 1),
+        figure(local, rates["BM_Lookup"], "keys/s", "scan", rates["BM_LookupScan"], 1),
+        figure("one AddNode, 10,000 nodes x 160 points", millis("BM_ApplyAddNode"), "ms", "linear merge",
+               millis("BM_LinearMerge"), 3, at_least=False),
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ring")
+    parser.add_argument("rpc")
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+
+    figures = ring_figures(medians(arguments.ring))
+    with open(arguments.rpc, encoding="utf-8") as file:
+        rpc = json.load(file)
+    unary = figure("unary Lookup", rpc["lookups_per_second"], "calls/s", "bare echo", rpc["echoes_per_second"], 0.95)
+    # The median of the rounds' ratios: the two medians may come from different rounds.
+    unary["ratio"] = rpc["ratio"]
+    unary["met"] = unary["ratio"] >= 0.95
+    figures.append(unary)
+
+    print(f"{'what':48} {'value':>14} {'unit':8} {'peer':14} {'peer value':>14} {'ratio':>8} {'reach':>8}  met")
+    for row in figures:
+        print(f"{row['name']:48} {row['value']:14,.1f} {row['unit']:8} {row['peer']:14} {row['peer_value']:14,.1f} "
+              f"{row['ratio']:8.3f} {row['reach']:>8}  {'yes' if row['met'] else 'NO'}")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as file:
+            json.dump(figures, file, indent=2)
+            file.write("\n")
+
+
+if __name__ == "__main__":
+    main()

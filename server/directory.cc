@@ -106,7 +106,13 @@ class Directory::Burst {
     const bool create = std::holds_alternative<CreateRing>(mutation.what);
     const bool drop = std::holds_alternative<DeleteRing>(mutation.what);
     if (!mutation.request_id.empty() && !mutation.validate_only) {
-      auto answered = drop ? AnsweredDelete(mutation) : AnsweredChange(mutation, current);
+      if (drop) {
+        auto answered = AnsweredDelete(mutation);
+        if (!answered.ok()) return answered.status();
+        if (answered->has_value()) return **answered;
+      }
+      // A DeleteRing under the id of a change is another request than that one.
+      auto answered = AnsweredChange(mutation, current);
       if (!answered.ok()) return answered.status();
       if (answered->has_value()) return **answered;
     }

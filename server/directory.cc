@@ -249,7 +249,7 @@ class Directory::Burst {
 
   absl::StatusOr<std::optional<MutationResult>> AnsweredDelete(const Mutation& mutation) const {
     const auto it = directory_.tombstones_.find({mutation.ring, mutation.request_id});
-    if (it != directory_.tombstones_.end()) {
+    if (it != directory_.tombstones_.end() && !Forgotten(it->second)) {
       auto again = Again(mutation, it->second.request_fingerprint, it->second.version);
       if (again.ok()) (*again)->previous_version = it->second.version;
       return again;
@@ -264,6 +264,10 @@ class Directory::Burst {
       }
     }
     return std::nullopt;
+  }
+
+  bool Forgotten(const Tombstone& tombstone) const {
+    return tombstone.time < now_ - directory_.options_.tombstone_age;
   }
 
   static absl::StatusOr<std::optional<MutationResult>> Again(const Mutation& mutation, uint64_t fingerprint,
@@ -308,9 +312,7 @@ class Directory::Burst {
         changed.emplace_back(tombstone.name, nullptr);
       }
     }
-    std::erase_if(directory_.tombstones_, [this](const auto& entry) {
-      return entry.second.time < now_ - directory_.options_.tombstone_age;
-    });
+    std::erase_if(directory_.tombstones_, [this](const auto& entry) { return Forgotten(entry.second); });
     if (!changed.empty()) directory_.Publish(changed);
   }
 

@@ -266,9 +266,7 @@ class Directory::Burst {
     return std::nullopt;
   }
 
-  bool Forgotten(const Tombstone& tombstone) const {
-    return tombstone.time < now_ - directory_.options_.tombstone_age;
-  }
+  bool Forgotten(const Tombstone& tombstone) const { return tombstone.time < now_ - directory_.options_.tombstone_age; }
 
   static absl::StatusOr<std::optional<MutationResult>> Again(const Mutation& mutation, uint64_t fingerprint,
                                                              const ring::Version& version) {
@@ -301,8 +299,7 @@ class Directory::Burst {
       if (!outcomes[i].ok()) continue;
       if (auto* put = std::get_if<PutRing>(&writes_[i])) {
         const std::string& name = after_[i]->head.name;
-        after_[i]->log->Append(
-            std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change)}));
+        after_[i]->log->Append(std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change)}));
         changed.emplace_back(name, after_[i]);
       } else {
         const Tombstone& tombstone = std::get<DropRing>(writes_[i]).tombstone;

@@ -113,6 +113,13 @@ TEST_F(VersionWaitsTest, TheDeadlineEndsTheWaitAndSaysWhereTheRingIs) {
   for (const auto& box : {passed.get(), soon.get()}) EXPECT_EQ(box->Get().times, 1);
 }
 
+TEST_F(VersionWaitsTest, AVersionThatIsThereWhenTheDeadlineComesIsAnsweredThoughNobodyToldOfIt) {
+  directory_.on_published = nullptr;
+  const auto reached = Wait("r", {1, 3}, Clock::now() + std::chrono::milliseconds(50));
+  directory_.Do(Add("r", "n2"));
+  EXPECT_EQ(VersionOf(*reached), "1/3");
+}
+
 TEST_F(VersionWaitsTest, AnEarlierDeadlineThatComesLaterIsKept) {
   const auto first = Wait("r", {1, 9}, Far());
   const auto second = Wait("r", {1, 9}, Clock::now());

@@ -106,7 +106,13 @@ class Directory::Burst {
     const bool create = std::holds_alternative<CreateRing>(mutation.what);
     const bool drop = std::holds_alternative<DeleteRing>(mutation.what);
     if (!mutation.request_id.empty() && !mutation.validate_only) {
-      auto answered = drop ? AnsweredDelete(mutation) : AnsweredChange(mutation, current);
+      if (drop) {
+        auto answered = AnsweredDelete(mutation);
+        if (!answered.ok()) return answered.status();
+        if (answered->has_value()) return **answered;
+      }
+      // A DeleteRing under the id of a change is another request than that one.
+      auto answered = AnsweredChange(mutation, current);
       if (!answered.ok()) return answered.status();
       if (answered->has_value()) return **answered;
     }
@@ -243,7 +249,7 @@ class Directory::Burst {
 
   absl::StatusOr<std::optional<MutationResult>> AnsweredDelete(const Mutation& mutation) const {
     const auto it = directory_.tombstones_.find({mutation.ring, mutation.request_id});
-    if (it != directory_.tombstones_.end()) {
+    if (it != directory_.tombstones_.end() && !Forgotten(it->second)) {
       auto again = Again(mutation, it->second.request_fingerprint, it->second.version);
       if (again.ok()) (*again)->previous_version = it->second.version;
       return again;
@@ -259,6 +265,8 @@ class Directory::Burst {
     }
     return std::nullopt;
   }
+
+  bool Forgotten(const Tombstone& tombstone) const { return tombstone.time < now_ - directory_.options_.tombstone_age; }
 
   static absl::StatusOr<std::optional<MutationResult>> Again(const Mutation& mutation, uint64_t fingerprint,
                                                              const ring::Version& version) {
@@ -291,8 +299,7 @@ class Directory::Burst {
       if (!outcomes[i].ok()) continue;
       if (auto* put = std::get_if<PutRing>(&writes_[i])) {
         const std::string& name = after_[i]->head.name;
-        after_[i]->log->Append(
-            std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change)}));
+        after_[i]->log->Append(std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change)}));
         changed.emplace_back(name, after_[i]);
       } else {
         const Tombstone& tombstone = std::get<DropRing>(writes_[i]).tombstone;
@@ -302,9 +309,7 @@ class Directory::Burst {
         changed.emplace_back(tombstone.name, nullptr);
       }
     }
-    std::erase_if(directory_.tombstones_, [this](const auto& entry) {
-      return entry.second.time < now_ - directory_.options_.tombstone_age;
-    });
+    std::erase_if(directory_.tombstones_, [this](const auto& entry) { return Forgotten(entry.second); });
     if (!changed.empty()) directory_.Publish(changed);
   }
 

@@ -92,8 +92,9 @@ void VersionWaits::Run() {
     }
     for (Waiting& wait : expired) {
       const auto state = directory_.Find(wait.ring);
-      if (!state.ok()) {
-        wait.done(state.status());
+      // What was published just now may not have come by Published yet.
+      if (!state.ok() || (*state)->head.version >= wait.version) {
+        wait.done(state);
         continue;
       }
       const ring::Version at = (*state)->head.version;

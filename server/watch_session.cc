@@ -24,8 +24,7 @@ size_t MessageBytes(const ChangeRecord& change) {
 
 }  // namespace
 
-WatchSession::WatchSession(const Directory& directory, RingSelector selector,
-                           std::map<std::string, WatchPosition> held)
+WatchSession::WatchSession(const Directory& directory, RingSelector selector, std::map<std::string, WatchPosition> held)
     : directory_(directory), selector_(std::move(selector)) {
   for (const std::string& name : selector_.names) AddTrack(name);
   if (selector_.prefix.has_value()) {
@@ -61,7 +60,10 @@ Next WatchSession::Advance() {
     Track& track = it->second;
     track.queued = false;
     if (auto next = Step(ring, track); next.has_value()) {
-      Queue(ring, track);  // at the end, so that a busy ring does not starve the others
+      // At the end, so that a busy ring does not starve the others; but what was read from the history is said first,
+      // so that a stream holds no more of it than one batch, however many rings catch up.
+      const bool holds_history = std::holds_alternative<HistoryNeeded>(*next) || !track.history.empty();
+      Queue(ring, track, holds_history ? Place::kFront : Place::kBack);
       return *std::move(next);
     }
     const bool forget = track.phase == Track::Phase::kAbsent || track.phase == Track::Phase::kUnknown;
@@ -159,6 +161,7 @@ std::optional<Next> WatchSession::StepFollowing(const std::string& ring, Track& 
   if (change == nullptr || MessageBytes(change->record) > kMaxChangeBytes) {
     return StartSnapshot(track, state, /*rewound=*/false);
   }
+  if (!track.history.empty() && track.history.front() == change) track.history.pop_front();
   track.position.version = change->record.version;
   track.moved = true;
   return WatchEvent(std::move(change));
@@ -218,10 +221,10 @@ WatchSession::Track& WatchSession::AddTrack(const std::string& ring) {
   return it->second;
 }
 
-void WatchSession::Queue(const std::string& ring, Track& track) {
+void WatchSession::Queue(const std::string& ring, Track& track, Place place) {
   if (track.queued) return;
   track.queued = true;
-  queue_.push_back(ring);
+  queue_.insert(place == Place::kFront ? queue_.begin() : queue_.end(), ring);
 }
 
 void WatchSession::Count(Track& track) {

@@ -142,7 +142,8 @@ class WatchSession {
   ChangeEvent ChangeAfter(Track& track, const RingState& state) const;
   WatchEvent StartSnapshot(Track& track, const RingStatePtr& state, bool rewound);
   Track& AddTrack(const std::string& ring);
-  void Queue(const std::string& ring, Track& track);
+  enum class Place { kFront, kBack };
+  void Queue(const std::string& ring, Track& track, Place place = Place::kBack);
   // The ring no longer holds up the stream's in_sync.
   void Count(Track& track);
 

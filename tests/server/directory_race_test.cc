@@ -23,7 +23,9 @@ namespace {
 constexpr int kWriters = 2;
 constexpr int kChangesAWriter = 400;
 constexpr int kReaders = 2;
-constexpr int kLookupsAReader = 4'000;
+// Readers keep step with the writers: so many lookups for every change that was answered.
+constexpr int kLookupsAChange = 5;
+constexpr int kLookupsAReader = kWriters * kChangesAWriter * kLookupsAChange;
 const std::vector<std::string> kRings = {"a", "b", "c"};
 
 // A stream without a wire: one message is in flight until the thread of the stream has applied it to the model.
@@ -194,6 +196,7 @@ class DirectoryRace : public ::testing::Test {
                           }});
       const absl::Status status = *answer.Await([](const auto& got) { return got.has_value(); });
       if (status.ok()) ++accepted_;
+      answered_.Update([](int& count) { ++count; });
       EXPECT_TRUE(status.ok() || absl::IsNotFound(status) || absl::IsAlreadyExists(status)) << status;
     }
   }
@@ -202,6 +205,7 @@ class DirectoryRace : public ::testing::Test {
     std::vector<Answer> answers;
     support::Shared<int> waited{0};
     for (int i = 0; i < kLookupsAReader; ++i) {
+      answered_.Await([i](int count) { return count >= i / kLookupsAChange; });
       Answer answer{.ring = kRings[(seed + static_cast<uint64_t>(i)) % kRings.size()]};
       answer.before = EntriesOf(answer.ring);
       if (const auto state = directory_->Find(answer.ring); state.ok()) {
@@ -231,6 +235,7 @@ class DirectoryRace : public ::testing::Test {
   }
 
   std::atomic<int> accepted_ = 0;
+  support::Shared<int> answered_{0};
   support::Shared<Record> record_;
   MemoryStore store_;
   TestDirectory directory_{store_, {}};
@@ -256,8 +261,10 @@ TEST_F(DirectoryRace, EveryAnswerWasTrueWhileItWasAskedForAndEveryWatcherEndsAtT
   queue_->Stop();
 
   const Record record = record_.Get();
+  int owned = 0;
   for (const std::vector<Answer>& of_reader : answers) {
     for (const Answer& answer : of_reader) {
+      owned += answer.owner.empty() ? 0 : 1;
       ASSERT_TRUE(WasTrueDuring(record.at(answer.ring), answer))
           << answer.ring << " at " << VersionText(answer.version) << " owner " << answer.owner;
     }
@@ -277,6 +284,7 @@ TEST_F(DirectoryRace, EveryAnswerWasTrueWhileItWasAskedForAndEveryWatcherEndsAtT
     }
   }
   EXPECT_GT(accepted_, kChangesAWriter / 4);
+  EXPECT_GT(owned, kLookupsAReader / 10);
   waits_->Stop();
   hub_->Stop();
   for (const auto& stream : streams) hub_->Remove(stream.get());

@@ -121,9 +121,9 @@ TEST_F(WatchHubTest, WhatWasPublishedIsToldBeforeTheNextHeartbeat) {
   hub_.emplace(directory_.store(), WatchHub::Options{.heartbeat_interval = std::chrono::milliseconds(1)});
   const auto sink = Added();
   for (int i = 0; i < 50; ++i) {
-    const int heartbeats = sink->Get().heartbeats;
     Publish({"ring-" + std::to_string(i)});
-    // One heartbeat may have been on its way.
+    const int heartbeats = sink->Get().heartbeats;
+    // One heartbeat may have been on its way when the ring was published.
     const auto told = sink->AwaitHeartbeats(heartbeats + 2);
     ASSERT_FALSE(told.touched.empty());
     EXPECT_THAT(told.touched.back(), ElementsAre("ring-" + std::to_string(i)));

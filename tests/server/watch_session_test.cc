@@ -210,6 +210,19 @@ TEST(WatchSession, HistoryIsReadInBatchesUntilTheWindowTakesOver) {
   EXPECT_EQ(reader.history_reads(), 3) << "3-5, 6-8, 9-11; 12 is in the window";
 }
 
+// Else a stream that comes back to 10,000 rings after a start would hold a batch of each.
+TEST(WatchSession, HistoryOfOneRingAtATimeIsHeld) {
+  TestDirectory directory;
+  for (const char* ring : {"a", "b"}) {
+    directory.Make(ring, {"n1"});
+    directory.ChangeUpTo(ring, "n1", 7);
+  }
+  directory.Reopen();
+  WatchReader reader(directory, Named({"a", "b"}), {{"a", {.version = {1, 2}}}, {"b", {.version = {2, 2}}}});
+  EXPECT_EQ(reader.Rest(), Changes("a", 3, 5) + Changes("b", 3, 5, 2) + Changes("a", 6, 7) + Changes("b", 6, 7, 2) +
+                               Said({"in_sync a 1/7", "in_sync b 2/7", "in_sync"}));
+}
+
 TEST(WatchSession, HistoryThatGoesWhileItIsReadGivesWayToASnapshot) {
   TestDirectory directory({.history_max = 5});
   directory.Make("r", {"n1"});

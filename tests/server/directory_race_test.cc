@@ -187,17 +187,20 @@ class DirectoryRace : public ::testing::Test {
       if (kind == 3 || kind == 4) mutation = Forced(Change(ring, {RemoveOp(node)}));
       if (kind == 5) mutation = Forced(Change(ring, {WeightOp(node, below(3))}));
       mutation.request_id = std::to_string(seed) + "-" + std::to_string(i);
-      support::Shared<std::optional<absl::Status>> answer;
+      // The code alone: Debian's Abseil counts references to a Status where the thread sanitizer does not see it.
+      support::Shared<std::optional<absl::StatusCode>> answer;
       queue_->Submit({.mutation = std::move(mutation),
                       .still_wanted = [] { return absl::OkStatus(); },
                       .done =
                           [&](const absl::StatusOr<MutationResult>& result) {
-                            answer.Update([&](auto& status) { status = result.status(); });
+                            answer.Update([&](auto& code) { code = result.status().code(); });
                           }});
-      const absl::Status status = *answer.Await([](const auto& got) { return got.has_value(); });
-      if (status.ok()) ++accepted_;
+      const absl::StatusCode code = *answer.Await([](const auto& got) { return got.has_value(); });
+      if (code == absl::StatusCode::kOk) ++accepted_;
       answered_.Update([](int& count) { ++count; });
-      EXPECT_TRUE(status.ok() || absl::IsNotFound(status) || absl::IsAlreadyExists(status)) << status;
+      EXPECT_TRUE(code == absl::StatusCode::kOk || code == absl::StatusCode::kNotFound ||
+                  code == absl::StatusCode::kAlreadyExists)
+          << absl::StatusCodeToString(code);
     }
   }
 

@@ -408,6 +408,7 @@ struct GuardCase {
   std::vector<ring::Operation> operations;
   bool guarded = false;
 };
+void PrintTo(const GuardCase& test, std::ostream* out) { *out << test.name; }
 
 class DirectoryGuard : public ::testing::TestWithParam<GuardCase> {};
 

@@ -146,6 +146,7 @@ struct HeldCase {
   bool started_anew = false;  // the window in memory is empty
   std::vector<std::string> said;
 };
+void PrintTo(const HeldCase& test, std::ostream* out) { *out << test.name; }
 
 class WatchSessionHeld : public ::testing::TestWithParam<HeldCase> {};
 

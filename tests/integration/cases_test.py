@@ -25,7 +25,8 @@ def keys(count):
 
 class CasesTest(ServerCase):
     def test_placement_does_not_look_at_addresses(self):
-        """B14 (apache/gluten#12350): address, zone and metadata move no key; nor does a restart. Weight and hash_key do."""
+        """B14 (apache/gluten#12350): address, zone and metadata move no key; nor does a restart. Weight and
+        hash_key do."""
         nodes = [{"id": "n%d" % i, "address": "10.0.0.%d:1" % i} for i in (1, 2, 3)]
         self.client.make_ring(self.ring, nodes)
         before = self.client.owners(self.ring, keys(5000))
@@ -94,7 +95,8 @@ class CasesTest(ServerCase):
         watch.check(self)
 
     def test_distinct_owners(self):
-        """B20 (bitwalker/libring#39): n owners are n distinct nodes, the first as without n, also with lopsided weights."""
+        """B20 (bitwalker/libring#39): n owners are n distinct nodes, the first as without n, also with lopsided
+        weights."""
         self.client.make_ring(self.ring, ["a@localhost", "b@localhost"], points_per_weight=128, default_weight=1)
         self.client.make_ring(self.ring + "-2", [{"id": "n%d" % i, "weight": weight}
                                                  for i, weight in enumerate((1, 1, 1, 1, 50))], points_per_weight=1)
@@ -106,7 +108,8 @@ class CasesTest(ServerCase):
             self.assertEqual([names[:1] for names in several], first)
 
     def test_more_owners_than_nodes(self):
-        """B21 (coreos/torus#263): more owners than nodes are those there are, marked short; 0 and over 64 are refused."""
+        """B21 (coreos/torus#263): more owners than nodes are those there are, marked short; 0 and over 64 are
+        refused."""
         self.client.make_ring(self.ring, ["a", "b", "c", {"id": "idle", "weight": 0}])
         for owners, count, short in ((None, 1, False), (1, 1, False), (3, 3, False), (4, 3, True), (64, 3, True)):
             answer = self.client.Lookup(ring=self.ring, key=b"k", owners=owners, timeout=2)
@@ -123,7 +126,8 @@ class CasesTest(ServerCase):
 
 class TwoServersTest(ProcessCase):
     def test_same_ring_on_another_server(self):
-        """B15 (twitter/twemproxy#25): on two servers, nodes of the same ids and weights but other addresses map alike."""
+        """B15 (twitter/twemproxy#25): on two servers, nodes of the same ids and weights but other addresses map
+        alike."""
         owners = []
         for i in (1, 2):
             client = self.connect(self.serve(os.path.join(self.folder, "data-%d" % i)))
@@ -146,7 +150,8 @@ class TwoServersTest(ProcessCase):
 
 
 class BigRingTest(ServerCase):
-    """B93 (dgraph-io/dgraph#5919): 10,000 nodes with ids of 200 bytes and 1 KiB of metadata; clients with a 4 MiB limit."""
+    """B93 (dgraph-io/dgraph#5919): 10,000 nodes with ids of 200 bytes and 1 KiB of metadata; clients with a 4 MiB
+    limit."""
 
     @classmethod
     def setUpClass(cls):
@@ -202,7 +207,8 @@ class BigRingTest(ServerCase):
         self.assertIn("1048576", caught.exception.text)
 
     def test_batch_lookup_of_many_owners(self):
-        """The largest batch, 10,000 keys with 64 owners, is answered below 4 MiB or refused as too many, never broken."""
+        """The largest batch, 10,000 keys with 64 owners, is answered below 4 MiB or refused as too many, never
+        broken."""
         try:
             answer = self.client.BatchLookup(ring="big", keys=keys(10000), owners=64)
         except Refused as refused:
@@ -239,7 +245,8 @@ class BigRingTest(ServerCase):
 
 class RingctlExitTest(unittest.TestCase):
     def test_stdout_is_closed(self):
-        """B57 (ethersphere/swarm-cli#154): a failure is not 0 when the reader of stdout has gone, and nothing is dumped."""
+        """B57 (ethersphere/swarm-cli#154): a failure is not 0 when the reader of stdout has gone, and nothing is
+        dumped."""
         process = subprocess.Popen([RINGCTL, "ring", "list", "--timeout", "300ms"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=environment("127.0.0.1:%d" % closed_port()))
         process.stdout.close()

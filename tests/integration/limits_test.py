@@ -81,7 +81,8 @@ class LimitsTest(ServerCase):
             self.assertEqual(watch.wait_ended(), INVALID, name)
 
     def test_node_id(self):
-        """A node id has 1..255 bytes (not characters) of UTF-8; other lengths are INVALID_ARGUMENT and change nothing."""
+        """A node id has 1..255 bytes (not characters) of UTF-8; other lengths are INVALID_ARGUMENT and change
+        nothing."""
         self.client.make_ring(self.ring)
         self.add_node(id="n")
         self.add_node(id="x" * 255)
@@ -162,6 +163,17 @@ class LimitsTest(ServerCase):
         for points in (0, 65537, 4294967295):
             self.refused(INVALID, self.client.make_ring, self.ring, points_per_weight=points)
 
+    def test_points_of_a_ring(self):
+        """A ring has at most 4,194,304 points; one more, and sums that do not fit 32 bits, are RESOURCE_EXHAUSTED."""
+        self.client.make_ring(self.ring, points_per_weight=65536, default_weight=1)
+        for operations in ([add(id="a", weight=65)], [add(id="a", weight=65535)],
+                           [add(id="a", weight=65535), add(id="b", weight=2)],  # 2^32 + 2^16 points
+                           [add(id="n%d" % i, weight=65535) for i in range(100)]):
+            self.refused(TOO_MANY, self.client.apply, self.ring, operations, mentions=["4194304"])
+        self.client.add(self.ring, "a", weight=64)
+        self.refused(TOO_MANY, self.client.add, self.ring, "b")
+        self.assertEqual(self.client.GetRing(ring=self.ring).ring.point_count, 4194304)
+
     def test_default_weight(self):
         """default_weight is 1..65,535; absent it is 100."""
         for given, taken in ((None, 100), (1, 1), (65535, 65535)):
@@ -195,7 +207,8 @@ class LimitsTest(ServerCase):
         self.assertEqual(list(self.client.nodes(self.ring)), ["n1"])
 
     def test_request_of_more_than_1_mib(self):
-        """B93 (dgraph-io/dgraph#5919): a larger request is RESOURCE_EXHAUSTED, with the limit in the text; 64 MiB too."""
+        """B93 (dgraph-io/dgraph#5919): a larger request is RESOURCE_EXHAUSTED, with the limit in the text; 64 MiB
+        too."""
         self.client.make_ring(self.ring, ["n1"])
         keys = [b"k" * 4000] * 261
         rest = (1 << 20) - pb.BatchLookupRequest(ring=self.ring, keys=keys).ByteSize()
@@ -212,7 +225,8 @@ class LimitsTest(ServerCase):
         self.assertEqual(self.client.owners(self.ring, [b"k"]), [["n1"]])
 
     def test_invalid_utf8(self):
-        """B94 (protocolbuffers/protobuf#7364): invalid UTF-8 in a name is refused and changes nothing; keys are bytes."""
+        """B94 (protocolbuffers/protobuf#7364): invalid UTF-8 in a name is refused and changes nothing; keys are
+        bytes."""
         self.client.make_ring(self.ring, ["n1"])
         before = self.client.GetRing(ring=self.ring)
         for bad in (b"\xf0\x80", b"\xc3\x28", b"\xff", b"a\xff", b"\xed\xa0\x80"):
@@ -333,7 +347,8 @@ class LimitsTest(ServerCase):
         self.assertIn(self.ring, [ring.name for ring in self.client.ListRings(page_size=2147483647).rings])
 
     def test_watch_selectors(self):
-        """Watch: no selector, no name, an empty prefix, a held ring that is not selected: INVALID_ARGUMENT; too many names."""
+        """Watch: no selector, no name, an empty prefix, a held ring that is not selected: INVALID_ARGUMENT; too
+        many names."""
         position = pb.WatchPosition(version=pb.Version(epoch=1, revision=1))
         for options in ({}, {"rings": []}, {"prefix": ""}, {"rings": ["a", ""]},
                         {"rings": ["a"], "held": {"b": position}}, {"prefix": "x", "held": {"b": position}},

@@ -35,7 +35,8 @@ def order(watch):
 
 class StreamTest(ServerCase):
     def test_beginning(self):
-        """First a snapshot of the ring, then its in_sync, then that of the stream; an empty ring too. B18 (xoom-lattice#12)."""
+        """First a snapshot of the ring, then its in_sync, then that of the stream; an empty ring too. B18
+        (xoom-lattice#12)."""
         self.client.make_ring(self.ring, labels={"l": "1"})
         watch = self.watch(self.ring)
         watch.wait_in_sync()
@@ -61,7 +62,8 @@ class StreamTest(ServerCase):
         self.assertEqual([[entry.WhichOneof("change") for entry in change.nodes] for change in changes[:3]],
                          [["added"], ["updated"], ["removed"]])
         self.assertEqual(sorted(entry.WhichOneof("change") for entry in changes[3].nodes), ["added", "updated"])
-        self.assertEqual(changes[1].nodes[0].updated, pb.Node(id="a", weight=99, hash_key="a", join_number=changes[1].nodes[0].updated.join_number))
+        updated = changes[1].nodes[0].updated
+        self.assertEqual(updated, pb.Node(id="a", weight=99, hash_key="a", join_number=updated.join_number))
         self.assertEqual(changes[3].time, self.client.GetRing(ring=self.ring).ring.update_time)
 
     def test_absent_and_created(self):
@@ -76,7 +78,8 @@ class StreamTest(ServerCase):
         watch.check_equal(self, self.client, self.ring)
 
     def test_deleted_and_made_anew(self):
-        """A deleted ring is told deleted with the version last delivered, and one of that name later has a higher epoch."""
+        """A deleted ring is told deleted with the version last delivered, and one of that name later has a higher
+        epoch."""
         version = self.client.make_ring(self.ring, ["a"])
         watch = self.watch(self.ring)
         watch.wait_in_sync()
@@ -101,7 +104,8 @@ class StreamTest(ServerCase):
         watch.check_equal(self, self.client, self.ring)
 
     def test_many_rings_on_one_stream(self):
-        """Rings by name on one stream, there or not: one in_sync each, one for the stream after them, and all their changes."""
+        """Rings by name on one stream, there or not: one in_sync each, one for the stream after them, and all their
+        changes."""
         names = ["%s-%d" % (self.ring, i) for i in range(20)]
         for name in names[:15]:
             self.client.make_ring(name, ["a"])
@@ -201,7 +205,8 @@ class StreamTest(ServerCase):
             self.assertNotIn("snapshot", order(watch), "an algorithm that is not known is not verified")
 
     def test_resume_from_where_it_cannot(self):
-        """A position of another epoch, or at revision 0, gets a snapshot; one ahead a rewound one; a deleted ring absent."""
+        """A position of another epoch, or at revision 0, gets a snapshot; one ahead a rewound one; a deleted ring
+        absent."""
         version = self.client.make_ring(self.ring, ["a", "b"])
         for held, rewound in ((version_of(version.epoch - 1, 1), False), (version_of(version.epoch + 1, 1), False),
                               (version_of(0, 0), False), (version_of(version.epoch, 0), False),
@@ -235,7 +240,8 @@ class StreamTest(ServerCase):
             watch.check(self)
 
     def test_hundred_watches_on_a_connection(self):
-        """B92 (grpc/grpc#33111): the 101st Watch is RESOURCE_EXHAUSTED at once, lookups go on, a freed place is used again."""
+        """B92 (grpc/grpc#33111): the 101st Watch is RESOURCE_EXHAUSTED at once, lookups go on, a freed place is
+        used again."""
         self.client.make_ring(self.ring, ["a"])
         client = self.connect()
         watches = [self.watch(self.ring, client=client) for _ in range(100)]
@@ -263,7 +269,8 @@ class StreamTest(ServerCase):
 
 class CrowdTest(ServerCase):
     def test_join_under_a_writer(self):
-        """B59 (risa-labs-inc/BossConsole#1179): 200 watchers that join while nodes come and go all end equal to the server."""
+        """B59 (risa-labs-inc/BossConsole#1179): 200 watchers that join while nodes come and go all end equal to the
+        server."""
         self.client.make_ring(self.ring, ["n%d" % i for i in range(5)], points_per_weight=1, default_weight=10)
         stop = threading.Event()
         written = []
@@ -296,7 +303,8 @@ class CrowdTest(ServerCase):
             watch.check_equal(self, self.client, self.ring)
 
     def test_slow_reader(self):
-        """B60 (flyteorg/flyte#7250): one that reads nothing during 2000 changes gets them in order or a new snapshot."""
+        """B60 (flyteorg/flyte#7250): one that reads nothing during 2000 changes gets them in order or a new
+        snapshot."""
         self.client.make_ring(self.ring, points_per_weight=1, default_weight=1)
         text = {"k": "v" * 150}
         for first in range(0, 5000, 2500):
@@ -329,7 +337,8 @@ class CrowdTest(ServerCase):
         self.assertLess(slow.kinds["snapshot"] + slow.kinds.get("change", 0), 2000 + 50)
 
     def test_slow_reader_of_few_changes(self):
-        """B60: changes that come while the snapshot is being read are all delivered after it, in order, with no second one."""
+        """B60: changes that come while the snapshot is being read are all delivered after it, in order, with no
+        second one."""
         self.client.make_ring(self.ring, points_per_weight=1, default_weight=1)
         self.client.apply(self.ring, [add(id="n%04d" % i, metadata={"k": "v" * 300}) for i in range(2000)])
         go_on = threading.Event()
@@ -349,7 +358,8 @@ class HeartbeatTest(ServerCase):
     FLAGS = ("--heartbeat-interval", "100ms")
 
     def test_heartbeats(self):
-        """Heartbeats come by themselves and name just the rings that moved since the last, with the versions delivered."""
+        """Heartbeats come by themselves and name just the rings that moved since the last, with the versions
+        delivered."""
         names = ["%s-%d" % (self.ring, i) for i in range(3)]
         for name in names:
             self.client.make_ring(name, ["a"])
@@ -397,7 +407,8 @@ class HeartbeatTest(ServerCase):
 
 class ResumeTest(ProcessCase):
     def test_history_max(self):
-        """B62 (grafana/grafana#130332): a snapshot exactly when the change after the position is not kept, else each change."""
+        """B62 (grafana/grafana#130332): a snapshot exactly when the change after the position is not kept, else
+        each change."""
         flags = ("--history-max", "100")
         server = self.serve(None, "127.0.0.1:0", *flags)
         client = self.connect(server)
@@ -445,8 +456,27 @@ class ResumeTest(ProcessCase):
             watch.check(self)
             self.assertEqual(order(watch), kinds + ["in_sync"] * 2, revision)
 
+    def test_history_age(self):
+        """B62: a change that is older than --history-age goes with a later one; a position before it gets a
+        snapshot."""
+        flags = ("--history-age", "300ms")
+        server = self.serve(None, "127.0.0.1:0", *flags)
+        client = self.connect(server)
+        epoch = client.make_ring("r", ["a", "b"]).epoch
+        client.update("r", "a", weight=101)
+        time.sleep(0.5)  # lets the age pass
+        client.update("r", "a", weight=102)
+        server.kill()
+        client = self.connect(self.serve(None, "127.0.0.1:0", *flags, init=False))
+        for revision, kinds in ((2, ["snapshot"]), (3, ["change"]), (4, [])):
+            watch = self.watch(client, "r", held={"r": at(version_of(epoch, revision))})
+            watch.wait_in_sync()
+            watch.check(self)
+            self.assertEqual(order(watch), kinds + ["in_sync"] * 2, revision)
+
     def test_resume_of_a_long_history(self):
-        """A position far back, before what the server keeps in memory, is served change by change, also under a writer."""
+        """A position far back, before what the server keeps in memory, is served change by change, also under a
+        writer."""
         server = self.serve()
         client = self.connect(server)
         epoch = client.make_ring("r", ["a", "b"]).epoch
@@ -468,7 +498,8 @@ class ResumeTest(ProcessCase):
         self.assertEqual((watch.kinds["change"], watch.kinds.get("snapshot")), (1620, None))
 
     def test_resume_after_a_restart(self):
-        """A Watch that ended with UNAVAILABLE goes on from what it holds as if nothing had been, however the server ended."""
+        """A Watch that ended with UNAVAILABLE goes on from what it holds as if nothing had been, however the server
+        ended."""
         server = self.serve(None, "127.0.0.1:0", "--drain-timeout", "500ms")
         client = self.connect(server)
         client.make_ring("r", ["a", "b"])
@@ -487,7 +518,8 @@ class ResumeTest(ProcessCase):
             client = self.connect(server)
 
     def test_ringctl_watch_resumes(self):
-        """B65 (shubhamranjan/dotnet-etcd#310): an idle `ringctl watch` sees the change made right after a restart, each time."""
+        """B65 (shubhamranjan/dotnet-etcd#310): an idle `ringctl watch` sees the change made right after a restart,
+        each time."""
         address = "127.0.0.1:%d" % closed_port()
         server = self.serve(None, address)
         client = self.connect(server)

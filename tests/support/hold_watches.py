@@ -1,4 +1,5 @@
-"""A process that opens Watches and holds them: hold_watches.py ENDPOINT RING COUNT. It says "ready" when all are in sync."""
+"""A process that opens Watches and holds them: hold_watches.py ENDPOINT RING COUNT. It says "ready" when all are in
+sync."""
 
 import sys
 

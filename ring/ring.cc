@@ -69,7 +69,10 @@ std::string_view IdOf(const Operation& operation) {
 absl::Status CheckOneEach(std::span<const Operation> operations) {
   std::vector<std::string_view> ids;
   ids.reserve(operations.size());
-  for (const Operation& operation : operations) ids.push_back(IdOf(operation));
+  for (const Operation& operation : operations) {
+    ids.push_back(IdOf(operation));
+    if (ids.back().empty()) return Error(absl::StatusCode::kInvalidArgument, kInvalidField, "node id is empty");
+  }
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice == ids.end()) return absl::OkStatus();
@@ -82,7 +85,6 @@ class DeltaMaker {
   explicit DeltaMaker(const Ring& ring) : ring_(ring), next_join_number_(ring.next_join_number()) {}
 
   absl::StatusOr<NodeDelta> operator()(const AddNode& add) {
-    if (add.node.id.empty()) return Error(absl::StatusCode::kInvalidArgument, kInvalidField, "node id is empty");
     if (Held(add.node.id) != nullptr) {
       return Error(absl::StatusCode::kAlreadyExists, kNodeExists, "node " + Quote(add.node.id) + " already exists");
     }

@@ -52,7 +52,12 @@ absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress&
     return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
                        fmt::format("cannot listen on {} for HTTP: {}", address.ToString(), WhyNotBindable(address)));
   }
-  http->thread_ = std::thread([server = http->server_.get()] { server->listen_after_bind(); });
+  http->thread_ = std::thread([self = http.get()] {
+    self->server_->listen_after_bind();
+    self->ended_ = true;
+  });
+  // A stop that comes before the server runs would be lost.
+  while (!http->server_->is_running() && !http->ended_) std::this_thread::yield();
   return http;
 }
 

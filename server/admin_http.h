@@ -34,6 +34,7 @@ class AdminHttp {
 
   ListenAddress address_;
   std::atomic<bool> ready_ = false;
+  std::atomic<bool> ended_ = false;
   std::unique_ptr<httplib::Server> server_;
   std::thread thread_;
 };

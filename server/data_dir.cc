@@ -56,8 +56,7 @@ absl::Status InUse(const std::string& path, int fd) {
 absl::StatusOr<DataDir> DataDir::Open(const std::string& path, InitMode mode) {
   bool created = false;
   if (mode == InitMode::kCreate) {
-    created = mkdir(path.c_str(), 0700) == 0;
-    if (!created && errno != EEXIST) {
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
       const int error = errno;
       return DirError(path, error, error == ENOENT ? "; its parent directory must exist" : "");
     }
@@ -73,8 +72,9 @@ absl::StatusOr<DataDir> DataDir::Open(const std::string& path, InitMode mode) {
     const int error = errno;
     return error == EWOULDBLOCK ? InUse(path, fd) : DirError(path, error);
   }
-  if (created) {
-    // The directory's own entry must survive a power loss, or all that will be in it is lost with it.
+  if (mode == InitMode::kCreate) {
+    // The directory's own entry must survive a power loss, or all that will be in it is lost with it. Also when it is
+    // there already: who made it may have been killed before this.
     const int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int error = parent < 0 || fsync(parent) != 0 ? errno : 0;
     if (parent >= 0) close(parent);

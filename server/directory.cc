@@ -44,6 +44,15 @@ MutationResult PlanOn(const ring::Version& version, RingStatePtr state, std::str
           .plan = Plan{.state = std::move(state), .force_needed = !force_reason.empty(), .force_reason = force_reason}};
 }
 
+// What a caller is told of a store's error: a full disk and a lost race are theirs to act on; whatever else is wrong
+// with the store, changes cannot be made.
+absl::Status OfStore(const absl::Status& status) {
+  const bool known = status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status) ||
+                     absl::IsUnavailable(status) || absl::IsInternal(status);
+  if (known) return status;
+  return ring::Error(absl::StatusCode::kUnavailable, ring::ReasonOf(status), std::string(status.message()));
+}
+
 }  // namespace
 
 absl::Status RingNotFound(std::string_view ring) {
@@ -67,6 +76,7 @@ class Directory::Burst {
     std::vector<absl::Status> outcomes;
     if (!writes_.empty()) {
       outcomes = directory_.store_.Commit(writes_, now_ - directory_.options_.tombstone_age);
+      for (absl::Status& outcome : outcomes) outcome = OfStore(outcome);
       PublishAccepted(outcomes);
       ReportWritable(outcomes);
     }
@@ -241,7 +251,7 @@ class Directory::Burst {
       }
     }
     auto found = directory_.store_.FindRequest(mutation.ring, mutation.request_id);
-    if (!found.ok()) return found.status();
+    if (!found.ok()) return OfStore(found.status());
     // A ring that this burst deleted and made anew is not the one that the store still knows.
     if (!found->has_value() || (*found)->version.epoch != current->head.version.epoch) return std::nullopt;
     return Again(mutation, (*found)->request_fingerprint, (*found)->version);
@@ -276,7 +286,8 @@ class Directory::Burst {
                                      ring::Quote(mutation.ring), ring::Quote(mutation.request_id), Text(version)));
     }
     return MutationResult{.version = version,
-                          .previous_version = {.epoch = version.epoch, .revision = version.revision - 1}};
+                          .previous_version = {.epoch = version.epoch, .revision = version.revision - 1},
+                          .repeated = true};
   }
 
   size_t RingCount() const {
@@ -420,6 +431,7 @@ void Directory::Publish(const std::vector<std::pair<std::string, RingStatePtr>>&
         rings_.emplace(name, state);
       }
     }
+    publications_++;
   }
   options_.on_published(names);
 }

@@ -7,6 +7,7 @@
 // Threads: Find and List from any thread. Commit from one thread at a time (WriteQueue).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -63,8 +64,8 @@ struct Mutation {
   std::variant<CreateRing, DeleteRing, ChangeNodes> what;
 
   std::optional<ring::Version> expected_version;
-  std::string request_id;             // empty = none
-  uint64_t request_fingerprint = 0;   // of the request's content, to tell a retry from another request
+  std::string request_id;            // empty = none
+  uint64_t request_fingerprint = 0;  // of the request's content, to tell a retry from another request
   std::string reason;
   std::string actor;
   bool validate_only = false;
@@ -82,6 +83,7 @@ struct MutationResult {
   ring::Version version;           // after the change; with validate_only that of the state it was computed on
   ring::Version previous_version;  // equal to `version` when nothing changed
   std::optional<Plan> plan;
+  bool repeated = false;  // the answer to a retry: nothing was done now
 };
 
 struct DirectoryOptions {
@@ -93,7 +95,7 @@ struct DirectoryOptions {
   absl::Duration tombstone_age = absl::Minutes(10);
   // Wall clock and randomness; they are arguments so that tests decide them.
   std::function<absl::Time()> clock = [] { return absl::Now(); };
-  std::function<uint32_t()> random;
+  std::function<uint32_t()> random;  // REQUIRED
   // Called by Commit, after publishing, with the names of the rings that moved. Must not call back into Commit.
   std::function<void(std::span<const std::string>)> on_published = [](std::span<const std::string>) {};
   // Called by Commit with whether the store took the last write; only when that changes.
@@ -108,6 +110,9 @@ class Directory {
 
   // The current state of a ring, or NOT_FOUND.
   absl::StatusOr<RingStatePtr> Find(std::string_view ring) const;
+
+  // Goes up with every publication: while it stays, no ring has moved.
+  uint64_t publications() const { return publications_; }
 
   // Up to `max` rings in order of name, whose names begin with `prefix` and come after `after`.
   std::vector<RingStatePtr> List(std::string_view prefix, std::string_view after, size_t max) const;
@@ -135,6 +140,7 @@ class Directory {
   bool writable_ = true;
   std::map<std::pair<std::string, std::string>, Tombstone> tombstones_;  // by ring and request_id
 
+  std::atomic<uint64_t> publications_ = 0;
   mutable SharedMutex mutex_;
   std::map<std::string, RingStatePtr, std::less<>> rings_ ABSL_GUARDED_BY(mutex_);
 };

@@ -70,13 +70,21 @@ void Fill(const MutationResult& result, Response* response) {
   if (result.plan.has_value()) ToProto(*result.plan, response->mutable_plan());
 }
 
+// The node that a request is about, as it may stand in a log line; nothing where it is about none or about many.
+template <class Request>
+std::string NodeOf(const Request& request) {
+  if constexpr (requires { request.node(); }) return " node " + ring::Quote(request.node().id());
+  if constexpr (requires { request.node_id(); }) return " node " + ring::Quote(request.node_id());
+  return "";
+}
+
 // One line for each change of state, and none for requests that change nothing.
 template <class Request>
 void LogChange(const Request& request, const std::string& actor, const MutationResult& result) {
   const std::string reason = request.options().reason();
   std::string_view rpc = Request::descriptor()->name();
   rpc.remove_suffix(std::string_view("Request").size());
-  spdlog::info("{} ring \"{}\" revision {} -> {} epoch {} by {}{}", rpc, request.ring(),
+  spdlog::info("{} ring \"{}\"{} revision {} -> {} epoch {} by {}{}", rpc, request.ring(), NodeOf(request),
                result.previous_version.revision, result.version.revision, result.version.epoch, actor,
                reason.empty() ? "" : " reason " + ring::Quote(reason));
 }
@@ -127,21 +135,29 @@ std::map<std::string, WatchPosition> HeldOf(const v1::WatchRequest& request) {
   return held;
 }
 
-// A name for the connection that a call came on. Callers on a unix socket cannot be told apart: no name.
+// A name for the connection that a call came on. All callers on a unix socket have the same: gRPC does not tell them
+// apart.
 std::string ConnectionOf(const grpc::CallbackServerContext& context) {
   std::string peer = context.peer();
-  return peer.starts_with("unix:") ? "" : peer;
+  return peer.starts_with("unix:") ? std::string(WatchHub::kUnixConnections) : peer;
 }
 
 }  // namespace
+
+template <class Request>
+absl::Status DirectoryService::Check(const Request& request) const {
+  if (draining_) return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
+  return CheckRequest(request, limits_);
+}
 
 // --- Mutations
 
 template <class Request, class Response>
 DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response,
                                                  absl::StatusOr<decltype(Mutation::what)> what) {
-  if (absl::Status status = CheckRequest(request, limits_); !status.ok()) return FinishWith(context, status);
-  if (!what.ok()) return FinishWith(context, ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
+  if (absl::Status status = Check(request); !status.ok()) return FinishWith(context, status);
+  if (!what.ok())
+    return FinishWith(context, ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
   auto* reactor = context->DefaultReactor();
   writes_.Submit({.mutation = MutationOf(request, *std::move(what), context->peer()),
                   .still_wanted =
@@ -157,7 +173,8 @@ DirectoryService::Unary DirectoryService::Mutate(Context context, const Request&
                           Fill(*result, response);
                           const bool changed = result->version != result->previous_version ||
                                                std::is_same_v<Request, v1::DeleteRingRequest>;
-                          if (changed && !result->plan.has_value()) LogChange(request, context->peer(), *result);
+                          const bool now = !result->plan.has_value() && !result->repeated;
+                          if (changed && now) LogChange(request, context->peer(), *result);
                         }
                         reactor->Finish(ToGrpc(result.status()));
                       }});
@@ -210,7 +227,7 @@ DirectoryService::Unary DirectoryService::ApplyChanges(Context context, const v1
 
 template <class Request, class Answer>
 DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
-  if (absl::Status status = CheckRequest(request, limits_); !status.ok()) return FinishWith(context, status);
+  if (absl::Status status = Check(request); !status.ok()) return FinishWith(context, status);
   auto* reactor = context->DefaultReactor();
   const auto finish = [reactor, answer](const absl::StatusOr<RingStatePtr>& state) {
     reactor->Finish(ToGrpc(state.ok() ? answer(**state) : state.status()));
@@ -255,7 +272,7 @@ DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::Get
 
 DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
                                                     v1::ListRingsResponse* response) {
-  if (absl::Status status = CheckRequest(*request, limits_); !status.ok()) return FinishWith(context, status);
+  if (absl::Status status = Check(*request); !status.ok()) return FinishWith(context, status);
   const size_t page = PageSize(request->page_size());
   // One more than the page tells whether there is a next one.
   const auto states = directory_.List(request->prefix(), request->page_token(), page + 1);
@@ -274,7 +291,7 @@ DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::L
 }
 
 grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
-  if (absl::Status status = CheckRequest(*request, limits_); !status.ok()) {
+  if (absl::Status status = Check(*request); !status.ok()) {
     return new RefusedStream<v1::WatchResponse>(status);
   }
   return WatchStream::Start(directory_, hub_, ConnectionOf(*context), SelectorOf(request->selector()),

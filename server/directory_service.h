@@ -5,6 +5,7 @@
 // answered on its thread; a read with min_version waits in VersionWaits.
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "ringd/v1/directory.grpc.pb.h"
@@ -22,6 +23,9 @@ class DirectoryService final : public v1::Directory::CallbackService {
   DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
                    const RequestLimits& limits)
       : directory_(directory), writes_(writes), waits_(waits), hub_(hub), limits_(limits) {}
+
+  // From now on every call is answered UNAVAILABLE.
+  void Drain() { draining_ = true; }
 
   using Unary = grpc::ServerUnaryReactor*;
   using Context = grpc::CallbackServerContext*;
@@ -53,6 +57,10 @@ class DirectoryService final : public v1::Directory::CallbackService {
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest*) override;
 
  private:
+  // Whether the request may be served: the server is not draining, and CheckRequest accepts it.
+  template <class Request>
+  absl::Status Check(const Request& request) const;
+
   // Queues the mutation that a request asks for, and answers when it is done.
   template <class Request, class Response>
   Unary Mutate(Context context, const Request& request, Response* response,
@@ -67,6 +75,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
   VersionWaits& waits_;
   WatchHub& hub_;
   const RequestLimits limits_;
+  std::atomic<bool> draining_ = false;
 };
 
 }  // namespace ringd::server

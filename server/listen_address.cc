@@ -3,11 +3,13 @@
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "fmt/format.h"
@@ -43,7 +45,8 @@ absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
     address.unix_path = text.substr(text.starts_with("unix://") ? 7 : 5);
     constexpr size_t kMaxPath = 107;  // sun_path less its end
     if (address.unix_path.empty() || address.unix_path.size() > kMaxPath) {
-      return Malformed(text, fmt::format("the path has {} bytes, it must have 1..{}", address.unix_path.size(), kMaxPath));
+      return Malformed(text,
+                       fmt::format("the path has {} bytes, it must have 1..{}", address.unix_path.size(), kMaxPath));
     }
     return address;
   }
@@ -53,7 +56,8 @@ absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
   const bool bracketed = host.size() >= 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (host.empty()) return Malformed(text, "it has no host; write 127.0.0.1:PORT");
-  if (!bracketed && host.find(':') != std::string::npos) return Malformed(text, "write an IPv6 address as [ADDRESS]:PORT");
+  if (!bracketed && host.find(':') != std::string::npos)
+    return Malformed(text, "write an IPv6 address as [ADDRESS]:PORT");
   const std::string port = text.substr(colon + 1);
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), address.port);
   if (error != std::errc() || end != port.data() + port.size() || address.port < 0 || address.port > 65'535) {
@@ -71,8 +75,28 @@ absl::Status CheckLocal(const ListenAddress& address) {
                                  address.ToString()));
 }
 
+namespace {
+
+// A socket file that nobody listens on is left over and may be replaced.
+std::string WhyNotBindableUnix(const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (fd < 0) return std::strerror(errno);
+  const bool answered = connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
+  const int why = errno;
+  close(fd);
+  if (answered) return std::strerror(EADDRINUSE);
+  if (why != ENOENT && why != ECONNREFUSED) return std::strerror(why);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+}
+
+}  // namespace
+
 std::string WhyNotBindable(const ListenAddress& address) {
-  if (address.is_unix()) return "";
+  if (address.is_unix()) return WhyNotBindableUnix(address.unix_path);
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;

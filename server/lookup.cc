@@ -14,6 +14,10 @@ namespace {
 
 using ringd::ToProto;
 
+// Below a stock client's 4 MiB.
+constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
+constexpr size_t kMaxIndexBytes = 2;  // of a varint below 16,384
+
 absl::Status CheckHasOwners(const RingState& state) {
   if (state.ring.HasOwners()) return absl::OkStatus();
   return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
@@ -40,9 +44,12 @@ class NodeTableBuilder {
       place = static_cast<uint32_t>(seen_.size());
       seen_.push_back(node);
       ToProto(ring_.node(node), response_->add_nodes());
+      bytes_ += response_->nodes(static_cast<int>(place)).ByteSizeLong();
     }
     return place;
   }
+
+  size_t bytes() const { return bytes_; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -52,6 +59,7 @@ class NodeTableBuilder {
 
   const ring::Ring& ring_;
   v1::BatchLookupResponse* response_;
+  size_t bytes_ = 0;
 };
 
 thread_local std::vector<uint32_t> NodeTableBuilder::places_;
@@ -91,6 +99,12 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
     }
     ring.Owners(position, std::span(nodes).first(per_key));
     for (size_t i = 0; i < per_key; i++) indices->AddAlreadyReserved(table.PlaceOf(nodes[i]));
+  }
+  // Only long ids and addresses of many nodes come near: indices are small.
+  if (const size_t bytes = table.bytes() + indices->size() * kMaxIndexBytes; bytes > kMaxAnswerBytes) {
+    return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+                       fmt::format("ring {}: the answer would have about {} bytes, the limit is {}; ask for fewer keys",
+                                   ring::Quote(state.head.name), bytes, kMaxAnswerBytes));
   }
   response->set_owners_per_key(static_cast<uint32_t>(per_key));
   response->set_owners_short(per_key < wanted);

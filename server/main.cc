@@ -33,12 +33,15 @@ int Run(const Options& options) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  // Before anything is made on the disk.
+  const auto addresses = ReadAddresses(options);
+  if (!addresses.ok()) return Fail(addresses.status());
   auto store = SqliteStore::Open(options.data_dir, options.init ? InitMode::kCreate : InitMode::kMustExist);
   if (!store.ok()) return Fail(store.status());
-  auto server = Server::Start(options, *std::move(store));
+  auto server = Server::Start(options, *addresses, *std::move(store));
   if (!server.ok()) return Fail(server.status());
-  spdlog::info("ringd " RINGD_VERSION " listening on {}", (*server)->grpc_address().ToString());
-  if (const ListenAddress* http = (*server)->http_address(); http != nullptr) {
+  spdlog::info("ringd " RINGD_VERSION " listening on {}", (*server)->addresses().grpc.ToString());
+  if (const auto& http = (*server)->addresses().http; http.has_value()) {
     spdlog::info("http listening on {}", http->ToString());
   }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "server/storage_codec.h"
 #include "server/store_rules.h"
 
 namespace ringd::server {
@@ -106,15 +107,18 @@ absl::Status MemoryStore::ApplyLocked(const DropRing& drop) {
 }
 
 absl::StatusOr<std::vector<ChangeRecord>> MemoryStore::ReadChanges(std::string_view ring, uint64_t epoch,
-                                                                   uint64_t first, size_t max_count) {
+                                                                   uint64_t first, size_t max_count, size_t max_bytes) {
   MutexLock lock(mutex_);
   std::vector<ChangeRecord> changes;
   const auto found = rings_.find(ring);
   if (found == rings_.end() || found->second->head.version.epoch != epoch) return changes;
   const StoredHistory& history = *found->second;
   if (first < history.changes.front().version.revision) return changes;
-  for (uint64_t revision = first; revision <= history.head.version.revision && changes.size() < max_count; ++revision) {
+  size_t bytes = 0;
+  for (uint64_t revision = first;
+       revision <= history.head.version.revision && changes.size() < max_count && bytes < max_bytes; ++revision) {
     changes.push_back(history.Change(revision));
+    bytes += EncodeChange(changes.back()).size();
   }
   return changes;
 }

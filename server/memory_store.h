@@ -1,4 +1,4 @@
-// MemoryStore: a Store that forgets all when it is destroyed. For tests, and for `--store=memory`.
+// MemoryStore: a Store that forgets all when it is destroyed. For tests.
 //
 // Threads and errors as in store.h. It may be loaded again, as if a server had started anew on it.
 // History is pruned at once, while other stores may take several writes to do so.
@@ -27,7 +27,7 @@ class MemoryStore : public Store {
   absl::StatusOr<StoreContents> Load() override;
   std::vector<absl::Status> Commit(const std::vector<Write>& writes, absl::Time tombstones_before) override;
   absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view ring, uint64_t epoch, uint64_t first,
-                                                        size_t max_count) override;
+                                                        size_t max_count, size_t max_bytes) override;
   absl::StatusOr<std::optional<ChangeRecord>> FindRequest(std::string_view ring, std::string_view request_id) override;
 
  private:

@@ -76,9 +76,7 @@ class ABSL_SCOPED_LOCKABLE WriterMutexLock {
 
 class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
  public:
-  explicit ReaderMutexLock(SharedMutex& mutex) ABSL_SHARED_LOCK_FUNCTION(mutex) : mutex_(mutex) {
-    mutex_.ReaderLock();
-  }
+  explicit ReaderMutexLock(SharedMutex& mutex) ABSL_SHARED_LOCK_FUNCTION(mutex) : mutex_(mutex) { mutex_.ReaderLock(); }
   ~ReaderMutexLock() ABSL_UNLOCK_FUNCTION() { mutex_.ReaderUnlock(); }
   ReaderMutexLock(const ReaderMutexLock&) = delete;
 

@@ -10,16 +10,27 @@ namespace ringd::server {
 namespace {
 
 // Durations as Go and systemd users write them: 10s, 100ms, 720h.
-absl::Duration ParseDuration(const std::string& text) {
+struct DurationRange {
+  absl::Duration least;
+  absl::Duration most;
+};
+
+absl::Duration ParseDuration(const std::string& text, const DurationRange& range) {
   absl::Duration duration;
-  if (!absl::ParseDuration(text, &duration) || duration <= absl::ZeroDuration()) {
-    throw CLI::ValidationError(fmt::format("\"{}\" is not a positive duration such as 10s, 500ms or 720h", text));
+  if (!absl::ParseDuration(text, &duration)) {
+    throw CLI::ValidationError(fmt::format("\"{}\" is not a duration such as 10s, 500ms or 720h", text));
+  }
+  if (duration < range.least || duration > range.most) {
+    throw CLI::ValidationError(fmt::format("\"{}\" is not within {} and {}", text, absl::FormatDuration(range.least),
+                                           absl::FormatDuration(range.most)));
   }
   return duration;
 }
 
-void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, const std::string& help) {
-  app.add_option_function<std::string>(name, [&value](const std::string& text) { value = ParseDuration(text); }, help)
+void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, const DurationRange& range,
+                 const std::string& help) {
+  const auto parse = [&value, range](const std::string& text) { value = ParseDuration(text, range); };
+  app.add_option_function<std::string>(name, parse, help)
       ->type_name("DURATION")
       ->default_str(absl::FormatDuration(value));
 }
@@ -54,14 +65,17 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   app.add_option("--data-dir", options.data_dir, "Directory of the durable store; it must exist, or see --init")
       ->type_name("DIR");
   app.add_flag("--init", options.init, "Make the data directory and its store where they are missing");
-  AddDuration(app, "--history-age", options.history_age, "How long the records of changes are kept");
+  AddDuration(app, "--history-age", options.history_age, {absl::Seconds(1), absl::Hours(24 * 36'500)},
+              "How long the records of changes are kept");
   app.add_option("--history-max", options.history_max, "How many records of changes are kept of a ring")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   absl::Duration heartbeat = absl::FromChrono(options.heartbeat_interval);
-  AddDuration(app, "--heartbeat-interval", heartbeat, "Time between the heartbeats of a Watch");
+  AddDuration(app, "--heartbeat-interval", heartbeat, {absl::Milliseconds(1), absl::Hours(24)},
+              "Time between the heartbeats of a Watch");
   absl::Duration drain = absl::FromChrono(options.drain_timeout);
-  AddDuration(app, "--drain-timeout", drain, "How long a stop waits for calls in flight");
+  AddDuration(app, "--drain-timeout", drain, {absl::Milliseconds(1), absl::Hours(24)},
+              "How long a stop waits for calls in flight");
   AddLimits(app, options);
 
   try {

@@ -1,6 +1,7 @@
 #include "server/request_checks.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "fmt/format.h"
@@ -79,8 +80,8 @@ absl::Status CheckMap(std::string_view what, const Map& map) {
 
 absl::Status CheckNode(const v1::Node& node) {
   if (node.weight() > kMaxWeight) {
-    return Invalid(fmt::format("weight {} of node {} is over the limit of {}", node.weight(), ring::Quote(node.id()),
-                               kMaxWeight));
+    return Invalid(
+        fmt::format("weight {} of node {} is over the limit of {}", node.weight(), ring::Quote(node.id()), kMaxWeight));
   }
   return FirstOf({CheckNodeId(node.id()), CheckText("address", node.address(), kMaxName),
                   CheckText("zone", node.zone(), kMaxName), CheckText("hash_key", node.hash_key(), kMaxName),
@@ -156,7 +157,8 @@ absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits
       const auto& rings = selector.names().rings();
       if (rings.empty()) return Invalid("selector.names names no ring");
       if (static_cast<size_t>(rings.size()) > limits.max_watched_rings) {
-        return TooMany(fmt::format("{} rings to watch are over the limit of {}", rings.size(), limits.max_watched_rings));
+        return TooMany(
+            fmt::format("{} rings to watch are over the limit of {}", rings.size(), limits.max_watched_rings));
       }
       for (const std::string& name : rings) {
         if (absl::Status status = CheckRingName(name); !status.ok()) return status;
@@ -173,13 +175,20 @@ absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits
   return Invalid("selector must be one of names, prefix, all");
 }
 
-bool Selects(const v1::RingSelector& selector, const std::string& ring) {
-  if (selector.has_names()) {
-    const auto& rings = selector.names().rings();
-    return std::find(rings.begin(), rings.end(), ring) != rings.end();
+// Tells which rings a selector selects; a selector may name thousands.
+class Selection {
+ public:
+  explicit Selection(const v1::RingSelector& selector)
+      : selector_(selector), names_(selector.names().rings().begin(), selector.names().rings().end()) {}
+  bool Has(const std::string& ring) const {
+    if (selector_.has_names()) return names_.contains(ring);
+    return selector_.has_all() || ring.starts_with(selector_.prefix());
   }
-  return selector.has_all() || ring.starts_with(selector.prefix());
-}
+
+ private:
+  const v1::RingSelector& selector_;
+  const std::set<std::string_view> names_;
+};
 
 }  // namespace
 
@@ -213,8 +222,8 @@ absl::Status CheckRequest(const v1::UpdateNodeRequest& request, const RequestLim
 absl::Status CheckRequest(const v1::ApplyChangesRequest& request, const RequestLimits& limits) {
   if (request.operations().empty()) return Invalid("operations is empty; at least one is required");
   if (static_cast<size_t>(request.operations_size()) > limits.max_operations) {
-    return TooMany(fmt::format("{} operations are over the limit of {}", request.operations_size(),
-                               limits.max_operations));
+    return TooMany(
+        fmt::format("{} operations are over the limit of {}", request.operations_size(), limits.max_operations));
   }
   for (const auto& operation : request.operations()) {
     if (absl::Status status = CheckOperation(operation); !status.ok()) return status;
@@ -260,9 +269,14 @@ absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLi
 
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits) {
   if (absl::Status status = CheckSelector(request.selector(), limits); !status.ok()) return status;
+  const Selection selection(request.selector());
+  std::set<std::string_view> seen;
   for (const v1::HeldRing& held : request.held()) {
     if (absl::Status status = CheckRingName(held.ring()); !status.ok()) return status;
-    if (!Selects(request.selector(), held.ring())) {
+    if (!seen.insert(held.ring()).second) {
+      return Invalid(fmt::format("ring {} is held twice", ring::Quote(held.ring())));
+    }
+    if (!selection.Has(held.ring())) {
       return Invalid(fmt::format("ring {} is held but not selected", ring::Quote(held.ring())));
     }
     if (!held.position().has_version()) {

@@ -1,8 +1,10 @@
 #include "server/server.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <random>
+#include <thread>
 
 #include "fmt/format.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
@@ -14,6 +16,7 @@
 #include "server/admin_http.h"
 #include "server/directory.h"
 #include "server/directory_service.h"
+#include "server/mutex.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
 #include "server/write_queue.h"
@@ -29,7 +32,12 @@ constexpr int kMaxSendBytes = 4 << 20;
 constexpr size_t kQuotaBytes = 256 << 20;
 constexpr int kMaxMetadataBytes = 8 << 10;
 // Well above the Watches that one connection may have: gRPC makes what is over this wait in silence.
-constexpr int kMaxConcurrentStreams = 1'000;
+constexpr int kMaxConcurrentStreams = 10'000;
+// How long new calls are still answered (with UNAVAILABLE) before connections are closed: a call that gRPC drops by
+// itself ends with CANCELLED, which tells its caller nothing.
+constexpr std::chrono::milliseconds kLameDuck{100};
+// How long a connection may take to read the last answers.
+constexpr std::chrono::milliseconds kLastAnswers{1'000};
 
 void SetTransport(grpc::ServerBuilder& builder, const Options& options) {
   builder.SetMaxReceiveMessageSize(options.max_request_bytes);
@@ -79,14 +87,15 @@ struct Server::Parts {
   std::unique_ptr<DirectoryService> service;
   std::unique_ptr<AdminHttp> http;
   std::unique_ptr<grpc::Server> grpc;
-  ListenAddress grpc_address;
+  Addresses addresses;
   // The writer's thread may report before gRPC has started; health is told as soon as there is one.
-  std::atomic<bool> writable = true;
-  std::atomic<grpc::HealthCheckServiceInterface*> health = nullptr;
+  Mutex health_mutex;
+  bool writable ABSL_GUARDED_BY(health_mutex) = true;
+  grpc::HealthCheckServiceInterface* health ABSL_GUARDED_BY(health_mutex) = nullptr;
 
   absl::Status OpenDirectory();
   absl::Status StartHttp();
-  absl::Status StartGrpc(const ListenAddress& address);
+  absl::Status StartGrpc();
   void SetWritable(bool now_writable);
 };
 
@@ -100,9 +109,9 @@ absl::Status Server::Parts::OpenDirectory() {
   auto opened = Directory::Open(*store, std::move(directory_options));
   if (!opened.ok()) return opened.status();
   directory = *std::move(opened);
-  hub = std::make_unique<WatchHub>(
-      *store, WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
-                                .max_watches_per_connection = options.max_watches_per_connection});
+  hub = std::make_unique<WatchHub>(*store,
+                                   WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
+                                                     .max_watches_per_connection = options.max_watches_per_connection});
   waits = std::make_unique<VersionWaits>(*directory);
   writes = std::make_unique<WriteQueue>(*directory);
   service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, options.request_limits);
@@ -110,42 +119,47 @@ absl::Status Server::Parts::OpenDirectory() {
 }
 
 absl::Status Server::Parts::StartHttp() {
-  if (options.http_listen.empty()) return absl::OkStatus();
-  auto address = ParseListenAddress(options.http_listen);
-  if (!address.ok()) return address.status();
-  if (absl::Status status = CheckLocal(*address); !status.ok()) return status;
-  auto started = AdminHttp::Start(*address);
+  if (!addresses.http.has_value()) return absl::OkStatus();
+  auto started = AdminHttp::Start(*addresses.http);
   if (!started.ok()) return started.status();
   http = *std::move(started);
+  addresses.http = http->address();
   return absl::OkStatus();
 }
 
-absl::Status Server::Parts::StartGrpc(const ListenAddress& address) {
-  gpr_set_log_function(LogOfGrpc);
+absl::Status Server::Parts::StartGrpc() {
+  const auto cannot_listen = [this](const std::string& why) {
+    return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
+                       fmt::format("cannot listen on {}: {}", addresses.grpc.ToString(), why));
+  };
+  // gRPC would take the path of a unix socket from a server that listens on it.
+  if (addresses.grpc.is_unix()) {
+    if (const std::string why = WhyNotBindable(addresses.grpc); !why.empty()) return cannot_listen(why);
+  }
+  gpr_set_log_function([](gpr_log_func_args*) {});  // a failed start is told once, by us
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetTransport(builder, options);
   int port = 0;
-  builder.AddListeningPort(address.ToString(), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(addresses.grpc.ToString(), grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(service.get());
   grpc = builder.BuildAndStart();
-  if (grpc == nullptr) {
-    return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
-                       fmt::format("cannot listen on {}: {}", address.ToString(), WhyNotBindable(address)));
-  }
-  grpc_address = address;
-  if (!address.is_unix()) grpc_address.port = port;
+  if (grpc == nullptr) return cannot_listen(WhyNotBindable(addresses.grpc));
+  gpr_set_log_function(LogOfGrpc);
+  if (!addresses.grpc.is_unix()) addresses.grpc.port = port;
+  MutexLock lock(health_mutex);
   health = grpc->GetHealthCheckService();
-  health.load()->SetServingStatus(kService, true);
-  health.load()->SetServingStatus(kWriteService, writable);
+  health->SetServingStatus(kService, true);
+  health->SetServingStatus(kWriteService, writable);
   return absl::OkStatus();
 }
 
 void Server::Parts::SetWritable(bool now_writable) {
-  writable = now_writable;
-  if (auto* service_health = health.load(); service_health != nullptr) {
-    service_health->SetServingStatus(kWriteService, now_writable);
+  {
+    MutexLock lock(health_mutex);
+    writable = now_writable;
+    if (health != nullptr) health->SetServingStatus(kWriteService, now_writable);
   }
   if (now_writable) {
     spdlog::info("the store takes writes again");
@@ -154,16 +168,33 @@ void Server::Parts::SetWritable(bool now_writable) {
   }
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, std::unique_ptr<Store> store) {
-  auto address = ParseListenAddress(options.listen);
-  if (!address.ok()) return address.status();
-  if (absl::Status status = CheckLocal(*address); !status.ok()) return status;
+absl::StatusOr<Addresses> ReadAddresses(const Options& options) {
+  const auto read = [](const std::string& text) -> absl::StatusOr<ListenAddress> {
+    auto address = ParseListenAddress(text);
+    if (!address.ok()) return address;
+    if (absl::Status local = CheckLocal(*address); !local.ok()) return local;
+    return address;
+  };
+  Addresses addresses;
+  auto grpc = read(options.listen);
+  if (!grpc.ok()) return grpc.status();
+  addresses.grpc = *grpc;
+  if (options.http_listen.empty()) return addresses;
+  auto http = read(options.http_listen);
+  if (!http.ok()) return http.status();
+  addresses.http = *http;
+  return addresses;
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, const Addresses& addresses,
+                                                      std::unique_ptr<Store> store) {
   auto parts = std::make_unique<Parts>();
   parts->options = options;
+  parts->addresses = addresses;
   parts->store = std::move(store);
   if (absl::Status status = parts->OpenDirectory(); !status.ok()) return status;
   if (absl::Status status = parts->StartHttp(); !status.ok()) return status;
-  if (absl::Status status = parts->StartGrpc(*address); !status.ok()) return status;
+  if (absl::Status status = parts->StartGrpc(); !status.ok()) return status;
   if (parts->http != nullptr) parts->http->SetReady(true);
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
@@ -174,19 +205,20 @@ Server::~Server() { Drain(); }
 
 void Server::Drain() {
   if (parts_->grpc == nullptr) return;
+  const auto start = std::chrono::system_clock::now();
   if (parts_->http != nullptr) parts_->http->SetReady(false);
   parts_->grpc->GetHealthCheckService()->Shutdown();
+  parts_->service->Drain();
   parts_->hub->Stop();
   parts_->waits->Stop();
-  parts_->grpc->Shutdown(std::chrono::system_clock::now() + parts_->options.drain_timeout);
   parts_->writes->Stop();
+  std::this_thread::sleep_until(start + std::min(kLameDuck, parts_->options.drain_timeout));
+  // By now every call is answered. gRPC waits for connections too, also for one whose client does not look at it.
+  parts_->grpc->Shutdown(
+      std::min(start + parts_->options.drain_timeout, std::chrono::system_clock::now() + kLastAnswers));
   parts_->grpc.reset();
 }
 
-const ListenAddress& Server::grpc_address() const { return parts_->grpc_address; }
-
-const ListenAddress* Server::http_address() const {
-  return parts_->http == nullptr ? nullptr : &parts_->http->address();
-}
+const Addresses& Server::addresses() const { return parts_->addresses; }
 
 }  // namespace ringd::server

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -13,20 +14,29 @@
 
 namespace ringd::server {
 
+// Where a server listens.
+struct Addresses {
+  ListenAddress grpc;
+  std::optional<ListenAddress> http;
+};
+
+// The addresses of the options; an error for one that is malformed, or that is not local.
+absl::StatusOr<Addresses> ReadAddresses(const Options& options);
+
 class Server {
  public:
   // Loads the rings and serves. What is returned is ready. Errors name the address or the file that was in the way.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Options& options, std::unique_ptr<Store> store);
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Options& options, const Addresses& addresses,
+                                                       std::unique_ptr<Store> store);
   // Drains, if Drain was not called.
   ~Server();
 
-  // Health turns to NOT_SERVING, streams end with UNAVAILABLE, calls in flight are finished; those that are not after
-  // options.drain_timeout are cancelled.
+  // Health turns to NOT_SERVING, streams and new calls end with UNAVAILABLE, changes that wait are made and answered;
+  // what is left after options.drain_timeout is cancelled.
   void Drain();
 
   // The addresses that are really listened on.
-  const ListenAddress& grpc_address() const;
-  const ListenAddress* http_address() const;  // null without HTTP
+  const Addresses& addresses() const;
 
  private:
   struct Parts;

@@ -356,9 +356,10 @@ void SqliteStore::LatchLocked(const absl::Status& error) {
 }
 
 absl::StatusOr<std::vector<ChangeRecord>> SqliteStore::ReadChanges(std::string_view ring, uint64_t epoch,
-                                                                   uint64_t first, size_t max_count) {
+                                                                   uint64_t first, size_t max_count, size_t max_bytes) {
   MutexLock lock(mutex_);
   std::vector<ChangeRecord> changes;
+  size_t bytes = 0;
   absl::StatusOr<std::optional<RingRow>> row = FindRingLocked(ring);
   if (!row.ok()) return row.status();
   if (!*row || (*row)->version.epoch != epoch) return changes;
@@ -371,7 +372,9 @@ absl::StatusOr<std::vector<ChangeRecord>> SqliteStore::ReadChanges(std::string_v
     if (changes.empty() && read.Int(0) != first) return changes;  // `first` is not kept
     absl::StatusOr<ChangeRecord> change = ReadChange(ring, epoch, read);
     if (!change.ok()) return change.status();
+    bytes += read.Bytes(3).size();
     changes.push_back(*std::move(change));
+    if (bytes >= max_bytes) return changes;
   }
 }
 

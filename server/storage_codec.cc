@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "ring/checksum.h"
 #include "ring/error.h"
 #include "ringd/storage/v1/storage.pb.h"
 #include "server/store_rules.h"
@@ -15,8 +16,6 @@ namespace ringd::server {
 namespace {
 
 namespace disk = ringd::storage::v1;
-
-constexpr uint32_t kChecksumAlgorithm = 1;
 
 absl::Status Corrupt(std::string_view what) {
   return ring::Error(absl::StatusCode::kDataLoss, kStoreCorrupt, std::string(what));
@@ -120,8 +119,9 @@ ring::Node FromDisk(disk::NodeRecord& node) {
 }
 
 absl::Status CheckAlgorithm(uint32_t algorithm) {
-  if (algorithm == kChecksumAlgorithm) return absl::OkStatus();
-  return Corrupt(fmt::format("record has checksum algorithm {}, this binary knows {}", algorithm, kChecksumAlgorithm));
+  if (algorithm == ring::kChecksumAlgorithm) return absl::OkStatus();
+  return Corrupt(
+      fmt::format("record has checksum algorithm {}, this binary knows {}", algorithm, ring::kChecksumAlgorithm));
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ std::string EncodeRing(const RingHead& head) {
   record.set_update_time_micros(absl::ToUnixMicros(head.update_time));
   record.set_next_join_number(head.next_join_number);
   record.set_checksum(head.checksum);
-  record.set_checksum_algorithm(kChecksumAlgorithm);
+  record.set_checksum_algorithm(ring::kChecksumAlgorithm);
   return Serialize(record);
 }
 
@@ -181,7 +181,7 @@ std::string EncodeChange(const ChangeRecord& change) {
   record.set_revision(change.version.revision);
   record.set_checksum(change.checksum);
   record.set_from_checksum(change.from_checksum);
-  record.set_checksum_algorithm(kChecksumAlgorithm);
+  record.set_checksum_algorithm(ring::kChecksumAlgorithm);
   record.set_time_micros(absl::ToUnixMicros(change.time));
   record.set_actor(change.actor);
   record.set_reason(change.reason);

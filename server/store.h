@@ -111,10 +111,10 @@ class Store {
   // fails, those of the same ring after it fail too. Tombstones older than `tombstones_before` are forgotten.
   virtual std::vector<absl::Status> Commit(const std::vector<Write>& writes, absl::Time tombstones_before) = 0;
 
-  // Up to `max_count` change records of a ring, from revision `first` on, in order. Empty when `first` is not kept or
-  // the ring is not at that epoch.
+  // Change records of a ring, from revision `first` on, in order: up to `max_count`, and none after the one that fills
+  // `max_bytes` of what is stored. Empty when `first` is not kept or the ring is not at that epoch.
   virtual absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view ring, uint64_t epoch, uint64_t first,
-                                                                size_t max_count) = 0;
+                                                                size_t max_count, size_t max_bytes) = 0;
 
   // The change of a ring that carries this request_id, if it is kept.
   virtual absl::StatusOr<std::optional<ChangeRecord>> FindRequest(std::string_view ring,

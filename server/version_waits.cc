@@ -16,6 +16,8 @@ absl::StatusOr<RingStatePtr> Look(const Directory& directory, const std::string&
   return nullptr;
 }
 
+absl::Status Draining() { return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping"); }
+
 }  // namespace
 
 VersionWaits::VersionWaits(const Directory& directory) : directory_(directory), thread_([this] { Run(); }) {}
@@ -29,14 +31,12 @@ void VersionWaits::Wait(const std::string& ring, const ring::Version& version, C
     MutexLock lock(mutex_);
     answer = Look(directory_, ring, version);
     if (answer.ok() && *answer == nullptr && !stopping_) {
-      waiting_.push_back({ring, version, deadline, std::move(done)});
+      waiting_.emplace(deadline, Waiting{ring, version, std::move(done)});
       changed_.NotifyOne();
       return;
     }
   }
-  if (answer.ok() && *answer == nullptr) {
-    answer = ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
-  }
+  if (answer.ok() && *answer == nullptr) answer = Draining();
   done(std::move(answer));
 }
 
@@ -46,14 +46,15 @@ void VersionWaits::Published(std::span<const std::string> rings) {
     MutexLock lock(mutex_);
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       absl::StatusOr<RingStatePtr> answer = nullptr;
-      if (std::find(rings.begin(), rings.end(), it->ring) != rings.end()) {
-        answer = Look(directory_, it->ring, it->version);
+      const Waiting& wait = it->second;
+      if (std::find(rings.begin(), rings.end(), wait.ring) != rings.end()) {
+        answer = Look(directory_, wait.ring, wait.version);
       }
       if (answer.ok() && *answer == nullptr) {
         ++it;
         continue;
       }
-      ready.emplace_back(std::move(it->done), std::move(answer));
+      ready.emplace_back(std::move(it->second.done), std::move(answer));
       it = waiting_.erase(it);
     }
   }
@@ -72,7 +73,7 @@ void VersionWaits::Stop() {
 void VersionWaits::Run() {
   bool stopping = false;
   while (!stopping) {
-    std::list<Waiting> expired;
+    std::vector<Waiting> ended;
     {
       MutexLock lock(mutex_);
       while (!stopping_ && Clock::now() < NextDeadline()) {
@@ -83,32 +84,26 @@ void VersionWaits::Run() {
         }
       }
       stopping = stopping_;
-      const Clock::time_point now = Clock::now();
-      for (auto it = waiting_.begin(); it != waiting_.end();) {
-        const auto next = std::next(it);
-        if (stopping || it->deadline <= now) expired.splice(expired.end(), waiting_, it);
-        it = next;
-      }
+      const auto end = stopping ? waiting_.end() : waiting_.upper_bound(Clock::now());
+      for (auto it = waiting_.begin(); it != end; it = waiting_.erase(it)) ended.push_back(std::move(it->second));
     }
-    for (Waiting& wait : expired) {
-      const auto state = directory_.Find(wait.ring);
-      // What was published just now may not have come by Published yet.
-      if (!state.ok() || (*state)->head.version >= wait.version) {
-        wait.done(state);
-        continue;
-      }
-      const ring::Version at = (*state)->head.version;
-      wait.done(ring::Error(absl::StatusCode::kUnavailable, "VERSION_NOT_REACHED",
-                            fmt::format("ring {} is at version {}/{} and has not reached {}/{}", ring::Quote(wait.ring),
-                                        at.epoch, at.revision, wait.version.epoch, wait.version.revision)));
-    }
+    for (const Waiting& wait : ended) wait.done(GiveUp(wait, stopping));
   }
 }
 
 VersionWaits::Clock::time_point VersionWaits::NextDeadline() const {
-  Clock::time_point next = Clock::time_point::max();
-  for (const Waiting& wait : waiting_) next = std::min(next, wait.deadline);
-  return next;
+  return waiting_.empty() ? Clock::time_point::max() : waiting_.begin()->first;
+}
+
+absl::StatusOr<RingStatePtr> VersionWaits::GiveUp(const Waiting& wait, bool stopping) const {
+  auto state = directory_.Find(wait.ring);
+  // What was published just now may not have come by Published yet.
+  if (!state.ok() || (*state)->head.version >= wait.version) return state;
+  if (stopping) return Draining();
+  const ring::Version at = (*state)->head.version;
+  return ring::Error(absl::StatusCode::kUnavailable, "VERSION_NOT_REACHED",
+                     fmt::format("ring {} is at version {}/{} and has not reached {}/{}", ring::Quote(wait.ring),
+                                 at.epoch, at.revision, wait.version.epoch, wait.version.revision));
 }
 
 }  // namespace ringd::server

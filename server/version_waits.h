@@ -6,7 +6,7 @@
 
 #include <chrono>
 #include <functional>
-#include <list>
+#include <map>
 #include <span>
 #include <string>
 #include <thread>
@@ -41,17 +41,18 @@ class VersionWaits {
   struct Waiting {
     std::string ring;
     ring::Version version;
-    Clock::time_point deadline;
     Done done;
   };
 
   void Run();
   Clock::time_point NextDeadline() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The answer to a wait that ends without its version.
+  absl::StatusOr<RingStatePtr> GiveUp(const Waiting& wait, bool stopping) const;
 
   const Directory& directory_;
   Mutex mutex_;
   CondVar changed_;
-  std::list<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::multimap<Clock::time_point, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

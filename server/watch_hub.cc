@@ -9,7 +9,8 @@ namespace ringd::server {
 namespace {
 
 absl::Status Draining() {
-  return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping; watch again from what you hold");
+  return ring::Error(absl::StatusCode::kUnavailable, kDraining,
+                     "the server is stopping; watch again from what you hold");
 }
 
 }  // namespace
@@ -22,15 +23,14 @@ WatchHub::~WatchHub() { Stop(); }
 absl::Status WatchHub::Add(std::shared_ptr<WatchSink> sink, const std::string& connection) {
   MutexLock lock(mutex_);
   if (stopping_) return Draining();
-  if (!connection.empty()) {
-    size_t& count = per_connection_[connection];
-    if (count >= options_.max_watches_per_connection) {
-      return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
-                         fmt::format("this connection has {} Watches, which is the limit; open another connection",
-                                     options_.max_watches_per_connection));
-    }
-    count++;
+  size_t& count = per_connection_[connection];
+  const size_t limit = connection == kUnixConnections ? kMaxUnixWatches : options_.max_watches_per_connection;
+  if (count >= limit) {
+    const char* where = connection == kUnixConnections ? "the unix socket has" : "this connection has";
+    return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+                       fmt::format("{} {} Watches, which is the limit", where, limit));
   }
+  count++;
   const WatchSink* key = sink.get();
   sinks_.emplace(key, std::make_pair(std::move(sink), connection));
   return absl::OkStatus();
@@ -113,7 +113,7 @@ void WatchHub::ServeHistory() {
       history_.pop_front();
     }
     const HistoryNeeded& needed = request.needed;
-    auto changes = store_.ReadChanges(needed.ring, needed.epoch, needed.first, kHistoryBatch);
+    auto changes = store_.ReadChanges(needed.ring, needed.epoch, needed.first, kHistoryBatch, kHistoryBatchBytes);
     // A history that cannot be read is answered as one that is not kept: the watcher gets a snapshot.
     request.sink->HistoryRead(needed.ring, changes.ok() ? *std::move(changes) : std::vector<ChangeRecord>());
   }

@@ -1,7 +1,7 @@
 // WatchHub: brings what the directory publishes to the streams that watch it.
 //
-// One thread fans out and sends heartbeats, another reads the durable history for streams that catch up; so neither a
-// slow disk nor a slow reader holds up the directory's writer. No gRPC here: a stream is a WatchSink.
+// One thread fans out and sends heartbeats, another reads the durable history for streams that catch up; so a slow disk
+// does not hold up what is published, and a slow reader nobody. No gRPC here: a stream is a WatchSink.
 //
 // Threads: every member from any thread. Sinks are called on the hub's threads, never under its lock.
 #pragma once
@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,15 +45,20 @@ class WatchHub {
     size_t max_watches_per_connection = 100;
   };
 
-  // How many changes are read from the history at a time, which bounds what a stream that catches up holds.
+  // The name under which all connections of a unix socket are counted together, and how many Watches they may have.
+  static constexpr std::string_view kUnixConnections = "unix";
+  static constexpr size_t kMaxUnixWatches = 5'000;
+
+  // How much is read from the history at a time, which bounds what a stream that catches up holds.
   static constexpr size_t kHistoryBatch = 128;
+  static constexpr size_t kHistoryBatchBytes = 1 << 20;
 
   // The store must outlive the hub.
   WatchHub(Store& store, Options options);
   ~WatchHub();
 
-  // Takes a stream in, or refuses it: RESOURCE_EXHAUSTED when the connection has its number already (an empty name
-  // of a connection is not counted), UNAVAILABLE after Stop. From now on the sink is told what is published.
+  // Takes a stream in, or refuses it: RESOURCE_EXHAUSTED when the connection has its number already, UNAVAILABLE after
+  // Stop. From now on the sink is told what is published.
   absl::Status Add(std::shared_ptr<WatchSink> sink, const std::string& connection);
   void Remove(const WatchSink* sink);
 

@@ -53,6 +53,25 @@ bool WatchSession::Touch(const std::string& ring) {
 
 Next WatchSession::Advance() {
   if (sending_.has_value()) return SendChunk();
+  do {
+    if (auto next = NextOfQueue(); next.has_value()) return *std::move(next);
+    if (!stream_in_sync_ && uncounted_ == 0) {
+      stream_in_sync_ = true;
+      return WatchEvent(StreamInSync{});
+    }
+    if (!heartbeat_due_) return Idle{};
+    // What is published already, and not yet told by Touch, comes before the heartbeat.
+  } while (QueueWhatMoved());
+  heartbeat_due_ = false;
+  Heartbeat heartbeat;
+  for (auto& [ring, track] : tracks_) {
+    if (track.moved) heartbeat.moved.emplace_back(ring, track.position.version);
+    track.moved = false;
+  }
+  return WatchEvent(std::move(heartbeat));
+}
+
+std::optional<Next> WatchSession::NextOfQueue() {
   while (!queue_.empty()) {
     const std::string ring = std::move(queue_.front());
     queue_.pop_front();
@@ -64,23 +83,29 @@ Next WatchSession::Advance() {
       // so that a stream holds no more of it than one batch, however many rings catch up.
       const bool holds_history = std::holds_alternative<HistoryNeeded>(*next) || !track.history.empty();
       Queue(ring, track, holds_history ? Place::kFront : Place::kBack);
-      return *std::move(next);
+      return next;
     }
     const bool forget = track.phase == Track::Phase::kAbsent || track.phase == Track::Phase::kUnknown;
     if (forget && selector_.MatchesPattern(ring)) tracks_.erase(it);
   }
-  if (!stream_in_sync_ && uncounted_ == 0) {
-    stream_in_sync_ = true;
-    return WatchEvent(StreamInSync{});
+  return std::nullopt;
+}
+
+bool WatchSession::QueueWhatMoved() {
+  const uint64_t publications = directory_.publications();
+  if (publications == checked_publications_) return false;
+  checked_publications_ = publications;
+  if (selector_.prefix.has_value()) {
+    for (const auto& state : directory_.List(*selector_.prefix, "", std::numeric_limits<size_t>::max())) {
+      if (!tracks_.contains(state->head.name)) AddTrack(state->head.name).counted = true;
+    }
   }
-  if (!heartbeat_due_) return Idle{};
-  heartbeat_due_ = false;
-  Heartbeat heartbeat;
   for (auto& [ring, track] : tracks_) {
-    if (track.moved) heartbeat.moved.emplace_back(ring, track.position.version);
-    track.moved = false;
+    const auto state = directory_.Find(ring);
+    const bool there = track.phase == Track::Phase::kFollowing;
+    if (state.ok() != there || (there && (*state)->head.version != track.position.version)) Queue(ring, track);
   }
-  return WatchEvent(std::move(heartbeat));
+  return !queue_.empty();
 }
 
 std::optional<Next> WatchSession::Step(const std::string& ring, Track& track) {
@@ -124,7 +149,9 @@ std::optional<Next> WatchSession::StepClaimed(const std::string& ring, Track& tr
   const ring::Version head = state->head.version;
   const ring::Version held = track.position.version;
   const auto agrees = [&track](uint64_t checksum) { return track.position.checksum.value_or(checksum) == checksum; };
-  if (held.epoch != head.epoch || track.history_gone) return StartSnapshot(track, state, /*rewound=*/false);
+  // Revision 0 is no state that anybody can hold: the first change is told by a snapshot alone.
+  const bool unservable = held.epoch != head.epoch || held.revision == 0 || track.history_gone;
+  if (unservable) return StartSnapshot(track, state, /*rewound=*/false);
   if (held.revision > head.revision) {
     rewound_++;
     return StartSnapshot(track, state, /*rewound=*/true);

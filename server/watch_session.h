@@ -73,8 +73,7 @@ struct Deleted {
   ring::Version version;
 };
 using ChangeEvent = std::shared_ptr<const PublishedChange>;
-using WatchEvent =
-    std::variant<SnapshotChunk, ChangeEvent, RingInSync, StreamInSync, Heartbeat, Absent, Deleted>;
+using WatchEvent = std::variant<SnapshotChunk, ChangeEvent, RingInSync, StreamInSync, Heartbeat, Absent, Deleted>;
 
 // Changes that the session needs from the durable history before it can go on; the owner reads them and calls
 // ProvideHistory.
@@ -117,21 +116,23 @@ class WatchSession {
   // Where the stream stands with one ring.
   struct Track {
     enum class Phase {
-      kUnknown,   // nothing said yet, nothing held
-      kClaimed,   // the reader says that it holds `position`; not verified yet
-      kFollowing, // the reader holds `position.version`, as far as what was sent
-      kAbsent,    // the reader knows that the ring is not there
+      kUnknown,    // nothing said yet, nothing held
+      kClaimed,    // the reader says that it holds `position`; not verified yet
+      kFollowing,  // the reader holds `position.version`, as far as what was sent
+      kAbsent,     // the reader knows that the ring is not there
     };
     Phase phase = Phase::kUnknown;
     WatchPosition position;
-    bool caught_up = false;       // in_sync was said since the last snapshot
-    bool counted = false;         // no longer holds up the stream's in_sync
-    bool moved = false;           // since the last heartbeat
-    bool queued = false;          // stands in queue_
-    bool history_gone = false;    // the store no longer keeps the change that is needed
+    bool caught_up = false;           // in_sync was said since the last snapshot
+    bool counted = false;             // no longer holds up the stream's in_sync
+    bool moved = false;               // since the last heartbeat
+    bool queued = false;              // stands in queue_
+    bool history_gone = false;        // the store no longer keeps the change that is needed
     std::deque<ChangeEvent> history;  // read from the store, not said yet
   };
 
+  // The next thing that one of the queued rings has to say.
+  std::optional<Next> NextOfQueue();
   WatchEvent SendChunk();
   // What a ring has to say next; nothing when the reader knows all of it.
   std::optional<Next> Step(const std::string& ring, Track& track);
@@ -142,6 +143,8 @@ class WatchSession {
   ChangeEvent ChangeAfter(Track& track, const RingState& state) const;
   WatchEvent StartSnapshot(Track& track, const RingStatePtr& state, bool rewound);
   Track& AddTrack(const std::string& ring);
+  // Queues every ring that is not where the stream left it, and returns whether there is one.
+  bool QueueWhatMoved();
   enum class Place { kFront, kBack };
   void Queue(const std::string& ring, Track& track, Place place = Place::kBack);
   // The ring no longer holds up the stream's in_sync.
@@ -150,12 +153,13 @@ class WatchSession {
   const Directory& directory_;
   const RingSelector selector_;
   std::map<std::string, Track, std::less<>> tracks_;
-  std::deque<std::string> queue_;  // rings that may have something to say
+  std::deque<std::string> queue_;         // rings that may have something to say
   std::optional<SnapshotChunk> sending_;  // the next chunk of a snapshot that has begun
-  size_t uncounted_ = 0;  // rings that hold up the stream's in_sync
+  size_t uncounted_ = 0;                  // rings that hold up the stream's in_sync
   bool stream_in_sync_ = false;
   bool heartbeat_due_ = false;
   uint64_t rewound_ = 0;
+  uint64_t checked_publications_ = UINT64_MAX;  // of the directory, when QueueWhatMoved last looked
 };
 
 }  // namespace ringd::server

@@ -19,6 +19,11 @@ constexpr milliseconds kPauseBetweenRounds{100};
 
 }  // namespace
 
+grpc::Status Understood(grpc::Status status) {
+  if (status.error_code() != grpc::StatusCode::CANCELLED) return status;
+  return {grpc::StatusCode::UNAVAILABLE, "the server closed the connection"};
+}
+
 Connection::Connection(std::vector<std::string> endpoints, milliseconds timeout)
     : endpoints_(std::move(endpoints)), timeout_(timeout) {}
 
@@ -40,7 +45,7 @@ grpc::Status Connection::Run(const google::protobuf::Message& request, const Att
   while (Connect(deadline)) {
     grpc::ClientContext context;
     context.set_deadline(deadline);
-    grpc::Status status = attempt(*stub_, context);
+    grpc::Status status = Understood(attempt(*stub_, context));
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return status;
     unavailable = std::move(status);
     stub_ = nullptr;

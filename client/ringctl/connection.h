@@ -22,6 +22,10 @@ struct Answer {
   Response value;
 };
 
+// A call's status, in which CANCELLED is UNAVAILABLE: gRPC answers it to what reaches a server as it closes, and
+// nothing here cancels calls.
+grpc::Status Understood(grpc::Status status);
+
 // Connection calls a directory at the first of some endpoints that can be reached, in their order. It connects with the
 // first call. What is UNAVAILABLE is tried again, at the next endpoint, until the timeout of the call; so a mutation
 // must carry a request_id. Not reaching any endpoint for 2 s ends a call with UNAVAILABLE.

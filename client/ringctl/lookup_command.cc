@@ -105,7 +105,7 @@ ExitCode BatchRunner::Drain() {
 ExitCode BatchRunner::Collect() {
   const std::unique_ptr<Flight> flight = std::move(flights_.front());
   flights_.pop_front();
-  grpc::Status status = flight->done.get();
+  grpc::Status status = Understood(flight->done.get());
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
     auto again = session_.connection.Call(&v1::Directory::Stub::BatchLookup, flight->request);
     status = again.status;

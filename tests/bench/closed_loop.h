@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <condition_variable>
 #include <vector>
 
 #include "grpcpp/client_context.h"
@@ -19,10 +19,9 @@ namespace ringd::bench {
 // Runs `start(context, request, response, done)` with `in_flight` calls at a time for `time`, and returns calls per
 // second. Leaves the process when a call fails: a figure of failing calls is worth nothing.
 template <class Request, class Response>
-double CallsPerSecond(
-    int in_flight, std::chrono::milliseconds time, const Request& request,
-    const std::function<void(int slot, grpc::ClientContext*, const Request*, Response*,
-                             std::function<void(grpc::Status)>)>& start) {
+double CallsPerSecond(int in_flight, std::chrono::milliseconds time, const Request& request,
+                      const std::function<void(int slot, grpc::ClientContext*, const Request*, Response*,
+                                               std::function<void(grpc::Status)>)>& start) {
   struct Slot {
     std::unique_ptr<grpc::ClientContext> context;
     Response response;

@@ -15,12 +15,12 @@
 #include <string>
 #include <vector>
 
-#include "echo.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "ringd/v1/directory.grpc.pb.h"
 #include "tests/bench/closed_loop.h"
+#include "tests/bench/echo.grpc.pb.h"
 
 namespace ringd::bench {
 namespace {

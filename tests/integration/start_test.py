@@ -124,17 +124,14 @@ class StartTest(StartCase):
         self.assertEqual(self.connect("unix:" + path).owners("r", [b"k"]), [["a"]])
 
     def test_watches_on_a_unix_socket(self):
-        """B92 (grpc/grpc#33111): the limit of 100 Watches a connection, and lookups beside them, hold on a unix
-        socket too."""
+        """B92 (grpc/grpc#33111): many Watches on one connection of a unix socket, where gRPC does not tell connections
+        apart, do not make lookups beside them wait."""
         path = "unix:" + os.path.join(self.folder, "ringd.sock")
         self.serve(None, path)
         client = self.connect(path)
         client.make_ring("r", ["a"])
-        for _ in range(100):
+        for _ in range(200):
             self.watch(client, "r").wait_in_sync()
-        watch = self.watch(client, "r")
-        watch.wait(lambda watch: watch.in_sync or watch.code)
-        self.assertEqual(watch.code, "RESOURCE_EXHAUSTED")
         self.assertEqual(client.Lookup(ring="r", key=b"k", timeout=10).owners[0].id, "a")
         self.watch(self.connect(path), "r").wait_in_sync()
 

@@ -243,7 +243,8 @@ TEST(Ring, MeasuresImbalanceAgainstWeights) {
   const Ring ring = With(EmptyRing(SettingsOf(100)), {Add("a", 1), Add("b", 3), Add("c", 0)});
   EXPECT_EQ(ring.table()->ShareOf(2), 0.0);
   EXPECT_NEAR(ring.table()->ShareOf(1), 0.75, 0.06);
-  EXPECT_DOUBLE_EQ(ring.table()->Imbalance(), std::max(ring.table()->ShareOf(0) / 0.25, ring.table()->ShareOf(1) / 0.75));
+  EXPECT_DOUBLE_EQ(ring.table()->Imbalance(),
+                   std::max(ring.table()->ShareOf(0) / 0.25, ring.table()->ShareOf(1) / 0.75));
 }
 
 TEST(WeightTaken, CountsRemovedAndLoweredAndNothingElse) {

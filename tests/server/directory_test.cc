@@ -631,7 +631,7 @@ std::vector<uint64_t> Kept(TestDirectory& directory) {
   std::vector<uint64_t> revisions;
   const ring::Version head = directory.State("r")->head.version;
   for (uint64_t revision = 1; revision <= head.revision; ++revision) {
-    if (!directory.store().ReadChanges("r", head.epoch, revision, 1)->empty()) revisions.push_back(revision);
+    if (!directory.store().ReadChanges("r", head.epoch, revision, 1, SIZE_MAX)->empty()) revisions.push_back(revision);
   }
   return revisions;
 }
@@ -678,7 +678,7 @@ TEST(Directory, AChangeIsStoredWithWhoMadeItAndWhy) {
   mutation.actor = "10.1.1.1:5";
   const uint64_t from_checksum = directory.State("r")->head.checksum;
   directory.Do(mutation);
-  const auto changes = directory.store().ReadChanges("r", 1, 2, 10);
+  const auto changes = directory.store().ReadChanges("r", 1, 2, 10, SIZE_MAX);
   ASSERT_EQ(changes->size(), 1u);
   const ChangeRecord& change = changes->front();
   EXPECT_EQ(change.from_checksum, from_checksum);

@@ -56,7 +56,7 @@ class SqliteStoreFault : public ::testing::Test {
     return CommitOne(*store_, TestPut("r", {1, revision}, deltas));
   }
   uint64_t ShownRevision() {
-    absl::StatusOr<std::vector<ChangeRecord>> changes = store_->ReadChanges("r", 1, 1, 1'000);
+    absl::StatusOr<std::vector<ChangeRecord>> changes = store_->ReadChanges("r", 1, 1, 1'000, SIZE_MAX);
     EXPECT_TRUE(changes.ok()) << changes.status();
     return changes.ok() && !changes->empty() ? changes->back().version.revision : 0;
   }
@@ -289,7 +289,7 @@ TEST(SqliteStoreFullDisk, WritesResumeWhenSpaceReturns) {
   }
   EXPECT_TRUE(absl::IsResourceExhausted(added)) << added;
   EXPECT_GT(revision, 10u);
-  EXPECT_THAT(Revisions(*(*store)->ReadChanges("r", 1, revision, 9)), ElementsAre(revision));
+  EXPECT_THAT(Revisions(*(*store)->ReadChanges("r", 1, revision, 9, SIZE_MAX)), ElementsAre(revision));
 
   store->reset();
   store = SqliteStore::Open(temp / "data", InitMode::kMustExist);

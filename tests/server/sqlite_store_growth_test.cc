@@ -45,7 +45,7 @@ TEST_F(SqliteStoreGrowth, AHistoryThatBecomesTooLongIsPrunedInSteps) {
   for (uint64_t revision = 2; revision <= kLong; ++revision) ASSERT_TRUE(CommitOne(*store_, Change(revision)).ok());
   const auto oldest_kept = [&](uint64_t head) {
     for (uint64_t revision = 1; revision <= head; ++revision) {
-      if (!store_->ReadChanges("r", 1, revision, 1)->empty()) return revision;
+      if (!store_->ReadChanges("r", 1, revision, 1, SIZE_MAX)->empty()) return revision;
     }
     return uint64_t{0};
   };

@@ -54,7 +54,7 @@ class StoreContract : public ::testing::Test {
     return contents.ok() ? *std::move(contents) : StoreContents();
   }
   std::vector<uint64_t> KeptRevisions(uint64_t epoch, uint64_t first, size_t max_count = 100) {
-    absl::StatusOr<std::vector<ChangeRecord>> changes = store().ReadChanges("r", epoch, first, max_count);
+    absl::StatusOr<std::vector<ChangeRecord>> changes = store().ReadChanges("r", epoch, first, max_count, SIZE_MAX);
     EXPECT_TRUE(changes.ok()) << changes.status();
     return changes.ok() ? Revisions(*changes) : std::vector<uint64_t>();
   }
@@ -108,10 +108,16 @@ TYPED_TEST(StoreContract, AChangeIsReadBackAsItWasWritten) {
   const PutRing put = TestPut("r", {10, 2}, {{nullptr, TestNode("n1")}}, "request-1");
   ASSERT_TRUE(CommitOne(this->store(), put).ok());
   this->Reopen();
-  absl::StatusOr<std::vector<ChangeRecord>> changes = this->store().ReadChanges("r", 10, 2, 1);
+  absl::StatusOr<std::vector<ChangeRecord>> changes = this->store().ReadChanges("r", 10, 2, 1, SIZE_MAX);
   ASSERT_TRUE(changes.ok()) << changes.status();
   ASSERT_EQ(changes->size(), 1u);
   EXPECT_TRUE(SameChange(changes->front(), put.change));
+}
+
+TYPED_TEST(StoreContract, HistoryIsReadUpToANumberOfBytesAndOneChangeAtLeast) {
+  this->MakeRing(5);
+  EXPECT_EQ(this->store().ReadChanges("r", 10, 1, 100, 1)->size(), 1u);
+  EXPECT_EQ(this->store().ReadChanges("r", 10, 1, 100, SIZE_MAX)->size(), 5u);
 }
 
 TYPED_TEST(StoreContract, HistoryIsReadInOrderFromAnyKeptRevision) {
@@ -122,7 +128,7 @@ TYPED_TEST(StoreContract, HistoryIsReadInOrderFromAnyKeptRevision) {
   EXPECT_THAT(this->KeptRevisions(10, 6), IsEmpty());
   EXPECT_THAT(this->KeptRevisions(10, 0), IsEmpty());
   EXPECT_THAT(this->KeptRevisions(9, 3), IsEmpty()) << "another epoch";
-  EXPECT_THAT(*this->store().ReadChanges("other", 10, 1, 9), IsEmpty());
+  EXPECT_THAT(*this->store().ReadChanges("other", 10, 1, 9, SIZE_MAX), IsEmpty());
 }
 
 TYPED_TEST(StoreContract, HistoryIsPrunedByRevision) {
@@ -302,7 +308,7 @@ TYPED_TEST(StoreContract, HistoryIsReadByOtherThreadsDuringCommits) {
     readers.emplace_back([&] {
       while (acknowledged < kLast && !failed) {
         const uint64_t floor = acknowledged;
-        absl::StatusOr<std::vector<ChangeRecord>> changes = this->store().ReadChanges("r", 10, 1, 1'000);
+        absl::StatusOr<std::vector<ChangeRecord>> changes = this->store().ReadChanges("r", 10, 1, 1'000, SIZE_MAX);
         absl::StatusOr<std::optional<ChangeRecord>> request =
             this->store().FindRequest("r", "request-" + std::to_string(floor));
         if (!changes.ok() || changes->size() < floor || !request.ok() || (floor > 1 && !request->has_value())) {

@@ -67,7 +67,7 @@ constexpr std::chrono::hours kNever{1};
 class WatchHubTest : public ::testing::Test {
  protected:
   void Publish(const std::vector<std::string>& rings) { hub_->Published(rings); }
-  std::shared_ptr<RecordingSink> Added(const std::string& connection = "") {
+  std::shared_ptr<RecordingSink> Added(const std::string& connection = std::string(WatchHub::kUnixConnections)) {
     auto sink = std::make_shared<RecordingSink>();
     EXPECT_TRUE(hub_->Add(sink, connection).ok());
     return sink;
@@ -145,8 +145,8 @@ TEST_F(WatchHubTest, AConnectionHasItsNumberOfWatches) {
   hub_->Remove(sinks[7].get());
   Added("c1");
   EXPECT_FALSE(hub_->Add(refused_sink, "c1").ok());
-  for (int i = 0; i < 150; ++i) sinks.push_back(Added(""));
-  EXPECT_EQ(hub_->watches(), 251u) << "a connection without a name is not counted";
+  for (int i = 0; i < 150; ++i) sinks.push_back(Added());
+  EXPECT_EQ(hub_->watches(), 251u) << "the connections of a unix socket have a larger number together";
   Publish({"a"});
   sinks.back()->AwaitRing("a");
   EXPECT_THAT(refused_sink->Get().touched, IsEmpty());
@@ -169,7 +169,7 @@ TEST_F(WatchHubTest, HistoryIsReadInBatches) {
 
 class UnreadableStore : public MemoryStore {
  public:
-  absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view, uint64_t, uint64_t, size_t) override {
+  absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view, uint64_t, uint64_t, size_t, size_t) override {
     return absl::UnavailableError("no disk");
   }
 };

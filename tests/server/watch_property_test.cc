@@ -33,8 +33,8 @@ class Reader {
   // Says one thing, or reads a piece of history; returns whether there was anything to do.
   bool Step(Store& store, size_t history_batch) {
     if (wanted_.has_value()) {
-      session_->ProvideHistory(wanted_->ring,
-                               *store.ReadChanges(wanted_->ring, wanted_->epoch, wanted_->first, history_batch));
+      session_->ProvideHistory(
+          wanted_->ring, *store.ReadChanges(wanted_->ring, wanted_->epoch, wanted_->first, history_batch, SIZE_MAX));
       wanted_.reset();
       return true;
     }

@@ -78,8 +78,8 @@ class WatchReader {
       const auto& needed = std::get<HistoryNeeded>(next);
       history_reads_++;
       constexpr size_t kBatch = 3;  // few, so that tests see more than one
-      session_.ProvideHistory(needed.ring,
-                              *directory_.store().ReadChanges(needed.ring, needed.epoch, needed.first, kBatch));
+      session_.ProvideHistory(
+          needed.ring, *directory_.store().ReadChanges(needed.ring, needed.epoch, needed.first, kBatch, SIZE_MAX));
     }
   }
   // All that is said until nothing is left to say.

@@ -192,6 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
         HeldCase{"OneBelowTheHeadAfterAStart", {1, 9}, HeldCase::kNone, true, Changes("r", 10, 10) + kInSync},
         HeldCase{"InTheHistoryWithAnotherChecksum", {1, 6}, HeldCase::kWrong, true, kSnapshot},
         HeldCase{"AtTheBeginning", {1, 0}, HeldCase::kNone, true, kSnapshot},
+        HeldCase{"AtTheBeginningInTheWindow", {1, 0}, HeldCase::kNone, false, kSnapshot},
         HeldCase{"OfAnEarlierEpoch", {0, 10}, HeldCase::kNone, false, kSnapshot},
         HeldCase{"OfALaterEpoch", {2, 3}, HeldCase::kNone, false, kSnapshot},
         // B68 (etcd-io/etcd#20221): ahead of the directory. At once a snapshot, then changes from there.
@@ -243,7 +244,7 @@ TEST(WatchSession, HistoryThatIsNotWhatWasAskedForGivesWayToASnapshot) {
   directory.Make("r", {"n1"});
   directory.ChangeUpTo("r", "n1", 10);
   directory.Reopen();
-  const auto kept = *directory.store().ReadChanges("r", 1, 1, 100);
+  const auto kept = *directory.store().ReadChanges("r", 1, 1, 100, SIZE_MAX);
   std::vector<ChangeRecord> of_another_epoch(kept.begin() + 5, kept.end());
   of_another_epoch[0].version.epoch = 9;
   for (const auto& wrong : {std::vector<ChangeRecord>{}, kept, {kept.begin() + 6, kept.end()}, of_another_epoch}) {
@@ -263,7 +264,7 @@ TEST(WatchSession, ARingThatIsMadeAnewWhileItsHistoryIsReadComesByItsSnapshot) {
   directory.Make("r", {"n1"});
   directory.ChangeUpTo("r", "n1", 5);
   directory.Reopen();
-  const auto history = *directory.store().ReadChanges("r", 1, 3, 100);
+  const auto history = *directory.store().ReadChanges("r", 1, 3, 100, SIZE_MAX);
   WatchReader reader(directory, Named({"r"}), {{"r", {.version = {1, 2}}}});
   ASSERT_TRUE(std::holds_alternative<HistoryNeeded>(reader.session().Advance()));
   reader.Do(Forced(Delete("r")));
@@ -277,7 +278,7 @@ TEST(WatchSession, HistoryBeyondThePublishedHeadIsNotSaidBeforeItIsPublished) {
   TestDirectory directory;
   directory.Make("r", {"n1"});
   directory.ChangeUpTo("r", "n1", 4);
-  auto changes = *directory.store().ReadChanges("r", 1, 3, 100);
+  auto changes = *directory.store().ReadChanges("r", 1, 3, 100, SIZE_MAX);
   changes.push_back(changes.back());
   changes.back().version.revision = 5;
   directory.Reopen();
@@ -514,6 +515,19 @@ TEST(WatchSession, AHeartbeatComesAfterEverythingAndNamesWhatMovedOnce) {
   EXPECT_THAT(reader.Rest(), IsEmpty()) << "one heartbeat, however often it became due";
   reader.session().HeartbeatDue();
   EXPECT_THAT(reader.Rest(), ElementsAre("heartbeat"));
+}
+
+// The hub may learn that a heartbeat is due before it brings what was published just before.
+TEST(WatchSession, AHeartbeatComesAfterWhatIsPublishedAndNotYetTold) {
+  TestDirectory directory;
+  directory.Make("a", {"n1"});
+  WatchReader reader(directory, Prefix(""));
+  reader.Rest();
+  directory.ChangeUpTo("a", "n1", 3);
+  directory.Make("b", {"n1"});
+  reader.session().HeartbeatDue();
+  EXPECT_THAT(reader.Rest(),
+              ElementsAre("snapshot b 2/2 #0 n1", "change a 1/3 =n1", "in_sync b 2/2", "heartbeat a 1/3 b 2/2"));
 }
 
 TEST(WatchSession, AHeartbeatDoesNotNameWhatHasGone) {

@@ -56,7 +56,8 @@ absl::Status InUse(const std::string& path, int fd) {
 absl::StatusOr<DataDir> DataDir::Open(const std::string& path, InitMode mode) {
   bool created = false;
   if (mode == InitMode::kCreate) {
-    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    created = mkdir(path.c_str(), 0700) == 0;
+    if (!created && errno != EEXIST) {
       const int error = errno;
       return DirError(path, error, error == ENOENT ? "; its parent directory must exist" : "");
     }
@@ -74,11 +75,11 @@ absl::StatusOr<DataDir> DataDir::Open(const std::string& path, InitMode mode) {
   }
   if (mode == InitMode::kCreate) {
     // The directory's own entry must survive a power loss, or all that will be in it is lost with it. Also when it is
-    // there already: who made it may have been killed before this.
+    // there already: who made it may have been killed before this. But then its parent may be another user's.
     const int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int error = parent < 0 || fsync(parent) != 0 ? errno : 0;
     if (parent >= 0) close(parent);
-    if (error != 0) return DirError(path, error);
+    if (error != 0 && created) return DirError(path, error);
   }
   return dir;
 }

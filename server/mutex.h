@@ -2,6 +2,7 @@
 // (Debian's absl::Mutex gives the sanitizer false reports).
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -53,14 +54,28 @@ class CondVar {
   std::condition_variable condition_;
 };
 
+// A reader-writer lock that readers cannot keep a writer out of. std::shared_mutex alone lets them in as long as one of
+// them is inside, which with many readers on few cores is for ever; so while a writer waits, readers queue at a gate.
+// Not recursive.
 class ABSL_LOCKABLE SharedMutex {
  public:
-  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mutex_.lock(); }
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() {
+    std::lock_guard<std::mutex> gate(gate_);
+    writer_waits_.store(true, std::memory_order_relaxed);
+    mutex_.lock();
+    writer_waits_.store(false, std::memory_order_relaxed);
+  }
   void Unlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock(); }
-  void ReaderLock() ABSL_SHARED_LOCK_FUNCTION() { mutex_.lock_shared(); }
+  void ReaderLock() ABSL_SHARED_LOCK_FUNCTION() {
+    // A reader that misses the mark is one more to wait for, no harm.
+    if (writer_waits_.load(std::memory_order_relaxed)) std::lock_guard<std::mutex> gate(gate_);
+    mutex_.lock_shared();
+  }
   void ReaderUnlock() ABSL_UNLOCK_FUNCTION() { mutex_.unlock_shared(); }
 
  private:
+  std::mutex gate_;
+  std::atomic<bool> writer_waits_ = false;
   std::shared_mutex mutex_;
 };
 

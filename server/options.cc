@@ -65,7 +65,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   app.add_option("--data-dir", options.data_dir, "Directory of the durable store; it must exist, or see --init")
       ->type_name("DIR");
   app.add_flag("--init", options.init, "Make the data directory and its store where they are missing");
-  AddDuration(app, "--history-age", options.history_age, {absl::Seconds(1), absl::Hours(24 * 36'500)},
+  AddDuration(app, "--history-age", options.history_age, {absl::Milliseconds(1), absl::Hours(24 * 36'500)},
               "How long the records of changes are kept");
   app.add_option("--history-max", options.history_max, "How many records of changes are kept of a ring")
       ->check(CLI::PositiveNumber)

@@ -145,9 +145,10 @@ std::string ConnectionOf(const grpc::CallbackServerContext& context) {
 }  // namespace
 
 template <class Request>
-absl::Status DirectoryService::Check(const Request& request) const {
-  if (draining_) return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
-  return CheckRequest(request, limits_);
+absl::Status DirectoryService::Check(const Request& request) {
+  if (!draining_) return CheckRequest(request, limits_);
+  refused_++;
+  return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
 }
 
 // --- Mutations

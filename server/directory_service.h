@@ -26,6 +26,8 @@ class DirectoryService final : public v1::Directory::CallbackService {
 
   // From now on every call is answered UNAVAILABLE.
   void Drain() { draining_ = true; }
+  // How many calls were answered so.
+  uint64_t refused() const { return refused_; }
 
   using Unary = grpc::ServerUnaryReactor*;
   using Context = grpc::CallbackServerContext*;
@@ -59,7 +61,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
  private:
   // Whether the request may be served: the server is not draining, and CheckRequest accepts it.
   template <class Request>
-  absl::Status Check(const Request& request) const;
+  absl::Status Check(const Request& request);
 
   // Queues the mutation that a request asks for, and answers when it is done.
   template <class Request, class Response>
@@ -76,6 +78,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
   WatchHub& hub_;
   const RequestLimits limits_;
   std::atomic<bool> draining_ = false;
+  std::atomic<uint64_t> refused_ = 0;
 };
 
 }  // namespace ringd::server

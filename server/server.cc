@@ -33,9 +33,10 @@ constexpr size_t kQuotaBytes = 256 << 20;
 constexpr int kMaxMetadataBytes = 8 << 10;
 // Well above the Watches that one connection may have: gRPC makes what is over this wait in silence.
 constexpr int kMaxConcurrentStreams = 10'000;
-// How long new calls are still answered (with UNAVAILABLE) before connections are closed: a call that gRPC drops by
-// itself ends with CANCELLED, which tells its caller nothing.
-constexpr std::chrono::milliseconds kLameDuck{100};
+// Connections are closed when no new call has come for this long, at most kLongestLameDuck: a call that gRPC drops as
+// it closes ends with CANCELLED, which tells its caller nothing, while ours are answered UNAVAILABLE.
+constexpr std::chrono::milliseconds kQuiet{200};
+constexpr std::chrono::milliseconds kLongestLameDuck{1'000};
 // How long a connection may take to read the last answers.
 constexpr std::chrono::milliseconds kLastAnswers{1'000};
 
@@ -212,7 +213,12 @@ void Server::Drain() {
   parts_->hub->Stop();
   parts_->waits->Stop();
   parts_->writes->Stop();
-  std::this_thread::sleep_until(start + std::min(kLameDuck, parts_->options.drain_timeout));
+  const auto longest = start + std::min(kLongestLameDuck, parts_->options.drain_timeout);
+  for (uint64_t refused = UINT64_MAX;
+       refused != parts_->service->refused() && std::chrono::system_clock::now() < longest;) {
+    refused = parts_->service->refused();
+    std::this_thread::sleep_until(std::min(longest, std::chrono::system_clock::now() + kQuiet));
+  }
   // By now every call is answered. gRPC waits for connections too, also for one whose client does not look at it.
   parts_->grpc->Shutdown(
       std::min(start + parts_->options.drain_timeout, std::chrono::system_clock::now() + kLastAnswers));

@@ -9,7 +9,6 @@
 #include "fmt/format.h"
 #include "grpcpp/ext/proto_server_reflection_plugin.h"
 #include "grpcpp/health_check_service_interface.h"
-#include "grpcpp/resource_quota.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "ring/error.h"
@@ -17,6 +16,7 @@
 #include "server/directory.h"
 #include "server/directory_service.h"
 #include "server/mutex.h"
+#include "server/transport.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
 #include "server/write_queue.h"
@@ -28,37 +28,12 @@ namespace {
 constexpr char kService[] = "ringd.v1.Directory";
 constexpr char kWriteService[] = "ringd.v1.Directory.Write";
 
-constexpr int kMaxSendBytes = 4 << 20;
-constexpr size_t kQuotaBytes = 256 << 20;
-constexpr int kMaxMetadataBytes = 8 << 10;
-// Well above the Watches that one connection may have: gRPC makes what is over this wait in silence.
-constexpr int kMaxConcurrentStreams = 10'000;
 // Connections are closed when no new call has come for this long, at most kLongestLameDuck: a call that gRPC drops as
 // it closes ends with CANCELLED, which tells its caller nothing, while ours are answered UNAVAILABLE.
 constexpr std::chrono::milliseconds kQuiet{200};
 constexpr std::chrono::milliseconds kLongestLameDuck{1'000};
 // How long a connection may take to read the last answers.
 constexpr std::chrono::milliseconds kLastAnswers{1'000};
-
-void SetTransport(grpc::ServerBuilder& builder, const Options& options) {
-  builder.SetMaxReceiveMessageSize(options.max_request_bytes);
-  builder.SetMaxSendMessageSize(kMaxSendBytes);
-  builder.SetResourceQuota(grpc::ResourceQuota("ringd").Resize(kQuotaBytes));
-  // A small compressed request would be unpacked before its size is judged.
-  builder.SetDefaultCompressionAlgorithm(GRPC_COMPRESS_NONE);
-  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
-  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentStreams);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10'000);
-  // Idle watchers are kept: their pings are welcome, and a peer that no longer answers ours is given up.
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-}
 
 // gRPC's own log lines go where ours go, without its format.
 void LogOfGrpc(gpr_log_func_args* line) {
@@ -141,7 +116,7 @@ absl::Status Server::Parts::StartGrpc() {
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
-  SetTransport(builder, options);
+  SetTransport(builder, options.max_request_bytes);
   int port = 0;
   builder.AddListeningPort(addresses.grpc.ToString(), grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(service.get());

@@ -7,18 +7,6 @@
 #include "ring/error.h"
 
 namespace ringd {
-namespace {
-
-absl::Status NotServed(const std::string& what) {
-  return ring::Error(absl::StatusCode::kInvalidArgument, ring::kNotServedYet, what + " is not served yet");
-}
-
-absl::Status Invalid(const std::string& text) {
-  return ring::Error(absl::StatusCode::kInvalidArgument, ring::kInvalidField, text);
-}
-
-}  // namespace
-
 void ToProto(const ring::Version& version, v1::Version* out) {
   out->set_epoch(version.epoch);
   out->set_revision(version.revision);
@@ -48,11 +36,11 @@ absl::StatusOr<ring::HashedSettings> FromProto(const v1::Placement& placement) {
     case v1::Placement::kHashed:
       break;
     case v1::Placement::kSlots:
-      return NotServed("the placement slots");
+      return ring::NotServedYet("the placement slots");
     case v1::Placement::kPreset:
-      return NotServed("a preset");
+      return ring::NotServedYet("a preset");
     case v1::Placement::KIND_NOT_SET:
-      return Invalid("placement must be named (hashed)");
+      return ring::InvalidField("placement must be named (hashed)");
   }
   const v1::HashedPlacement& hashed = placement.hashed();
   ring::HashedSettings settings;
@@ -88,7 +76,8 @@ ring::AddNode FromProto(const v1::Node& node) {
 }
 
 absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::protobuf::FieldMask& mask) {
-  if (mask.paths().empty()) return Invalid("update_mask names no path; it takes weight, address, zone, metadata");
+  if (mask.paths().empty())
+    return ring::InvalidField("update_mask names no path; it takes weight, address, zone, metadata");
   ring::UpdateNode update{.id = node.id()};
   for (const std::string& path : mask.paths()) {
     if (path == "weight") {
@@ -101,7 +90,7 @@ absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::p
     } else if (path == "metadata") {
       update.metadata.emplace(node.metadata().begin(), node.metadata().end());
     } else {
-      return Invalid(
+      return ring::InvalidField(
           fmt::format("update_mask has the path {}; it takes weight, address, zone, metadata", ring::Quote(path)));
     }
   }
@@ -119,7 +108,7 @@ absl::StatusOr<ring::Operation> FromProto(const v1::NodeOperation& operation) {
     case v1::NodeOperation::OPERATION_NOT_SET:
       break;
   }
-  return Invalid("an operation must be one of add, remove, update");
+  return ring::InvalidField("an operation must be one of add, remove, update");
 }
 
 void ToProto(const ring::NodeDelta& delta, v1::NodeChange* out) {

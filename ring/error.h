@@ -26,6 +26,12 @@ inline constexpr char kReasonPayload[] = "ringd/reason";
 
 absl::Status Error(absl::StatusCode code, std::string_view reason, const std::string& text);
 
+// INVALID_ARGUMENT, for a field that is wrong whatever the state.
+absl::Status InvalidField(const std::string& text);
+
+// INVALID_ARGUMENT, for a choice that the contract has and this version does not serve.
+absl::Status NotServedYet(const std::string& what);
+
 // The reason that Error() was given, or "" when the status was made elsewhere.
 std::string ReasonOf(const absl::Status& status);
 

@@ -9,10 +9,6 @@
 namespace ringd::ring {
 namespace {
 
-absl::Status NotServedYet(const std::string& what) {
-  return Error(absl::StatusCode::kInvalidArgument, kNotServedYet, what + " is not served yet");
-}
-
 template <typename Enum>
 std::string NumberOf(Enum value) {
   return std::to_string(static_cast<uint32_t>(value));
@@ -22,9 +18,8 @@ std::string NumberOf(Enum value) {
 
 absl::Status CheckServed(const HashedSettings& settings) {
   if (settings.points_per_weight < 1 || settings.points_per_weight > kMaxPointsPerWeight) {
-    return Error(absl::StatusCode::kInvalidArgument, kInvalidField,
-                 "points_per_weight " + std::to_string(settings.points_per_weight) + " is out of 1.." +
-                     std::to_string(kMaxPointsPerWeight));
+    return InvalidField("points_per_weight " + std::to_string(settings.points_per_weight) + " is out of 1.." +
+                        std::to_string(kMaxPointsPerWeight));
   }
   if (settings.hash != HashFunction::kXxh3_64) return NotServedYet("hash function " + NumberOf(settings.hash));
   if (settings.label != kDefaultLabel) return NotServedYet("label " + Quote(settings.label));

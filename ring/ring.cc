@@ -71,7 +71,7 @@ absl::Status CheckOneEach(std::span<const Operation> operations) {
   ids.reserve(operations.size());
   for (const Operation& operation : operations) {
     ids.push_back(IdOf(operation));
-    if (ids.back().empty()) return Error(absl::StatusCode::kInvalidArgument, kInvalidField, "node id is empty");
+    if (ids.back().empty()) return InvalidField("node id is empty");
   }
   std::sort(ids.begin(), ids.end());
   const auto twice = std::adjacent_find(ids.begin(), ids.end());

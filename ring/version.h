@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <string>
 
 namespace ringd::ring {
 
@@ -12,5 +13,10 @@ struct Version {
 
   auto operator<=>(const Version&) const = default;
 };
+
+// EPOCH/REVISION, as texts and logs show a version.
+inline std::string ToString(const Version& version) {
+  return std::to_string(version.epoch) + "/" + std::to_string(version.revision);
+}
 
 }  // namespace ringd::ring

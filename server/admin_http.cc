@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress&
   const bool bound = address.port == 0 ? (http->address_.port = http->server_->bind_to_any_port(address.host)) > 0
                                        : http->server_->bind_to_port(address.host, address.port);
   if (!bound) {
-    return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
+    return ring::Error(absl::StatusCode::kUnavailable, kCannotListen,
                        fmt::format("cannot listen on {} for HTTP: {}", address.ToString(), WhyNotBindable(address)));
   }
   http->thread_ = std::thread([self = http.get()] {

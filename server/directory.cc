@@ -13,8 +13,6 @@ namespace {
 
 std::string RingPrefix(std::string_view ring) { return fmt::format("ring {}: ", ring::Quote(ring)); }
 
-std::string Text(const ring::Version& version) { return fmt::format("{}/{}", version.epoch, version.revision); }
-
 absl::Status ForceRequired(const std::string& why) {
   return ring::Error(absl::StatusCode::kFailedPrecondition, kForceRequired, why + "; it needs force");
 }
@@ -232,7 +230,7 @@ class Directory::Burst {
       return absl::OkStatus();
     }
     std::string text = fmt::format("ring {} is at version {}, not at the expected {}", ring::Quote(mutation.ring),
-                                   Text(current.head.version), Text(*mutation.expected_version));
+                                   ToString(current.head.version), ToString(*mutation.expected_version));
     if (const auto last = current.log->Get(current.head.version.revision); last != nullptr) {
       text += fmt::format("; last changed by {}", ring::Quote(last->record.actor));
     }
@@ -283,7 +281,7 @@ class Directory::Burst {
     if (fingerprint != mutation.request_fingerprint) {
       return ring::Error(absl::StatusCode::kInvalidArgument, kRequestIdReused,
                          fmt::format("ring {}: request_id {} was used for another request at version {}",
-                                     ring::Quote(mutation.ring), ring::Quote(mutation.request_id), Text(version)));
+                                     ring::Quote(mutation.ring), ring::Quote(mutation.request_id), ToString(version)));
     }
     return MutationResult{.version = version,
                           .previous_version = {.epoch = version.epoch, .revision = version.revision - 1},

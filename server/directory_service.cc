@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "proto/codec.h"
+#include "proto/serialize.h"
 #include "proto/status_codec.h"
 #include "ring/checksum.h"
 #include "ring/error.h"
@@ -36,14 +35,7 @@ template <class Request>
 uint64_t Fingerprint(const Request& request) {
   Request content = request;
   content.mutable_options()->clear_request_id();
-  std::string bytes = Request::descriptor()->full_name();
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  {
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    content.SerializeToCodedStream(&coded);
-  }
-  return ring::HashKey(bytes);
+  return ring::HashKey(Request::descriptor()->full_name() + SerializeDeterministic(content));
 }
 
 template <class Request>

@@ -19,8 +19,7 @@ namespace ringd::server {
 namespace {
 
 absl::Status Malformed(const std::string& text, const std::string& why) {
-  return ring::Error(absl::StatusCode::kInvalidArgument, ring::kInvalidField,
-                     fmt::format("{} is no address to listen on: {}", ring::Quote(text), why));
+  return ring::InvalidField(fmt::format("{} is no address to listen on: {}", ring::Quote(text), why));
 }
 
 bool IsLoopback(const std::string& host) {
@@ -69,7 +68,7 @@ absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
 
 absl::Status CheckLocal(const ListenAddress& address) {
   if (address.is_unix() || IsLoopback(address.host)) return absl::OkStatus();
-  return ring::Error(absl::StatusCode::kFailedPrecondition, "PLAINTEXT_REFUSED",
+  return ring::Error(absl::StatusCode::kFailedPrecondition, kPlaintextRefused,
                      fmt::format("refusing to listen on {}: it is neither loopback nor a unix socket, and mTLS is not "
                                  "configured (this version has none yet)",
                                  address.ToString()));

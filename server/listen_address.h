@@ -2,10 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 
 namespace ringd::server {
+
+// Reasons of errors. Part of the contract.
+inline constexpr std::string_view kCannotListen = "CANNOT_LISTEN";
+inline constexpr std::string_view kPlaintextRefused = "PLAINTEXT_REFUSED";
 
 struct ListenAddress {
   std::string host;  // as given, without brackets; empty for a unix socket

@@ -8,6 +8,7 @@
 #include "google/protobuf/util/time_util.h"
 #include "ring/error.h"
 #include "ring/ring.h"
+#include "ring/utf8.h"
 
 namespace ringd::server {
 namespace {
@@ -18,10 +19,6 @@ constexpr size_t kMaxMapBytes = 4'096;
 constexpr size_t kMaxReason = 1'024;
 constexpr size_t kMaxRequestId = 64;
 constexpr uint32_t kMaxWeight = 65'535;
-
-absl::Status Invalid(const std::string& text) {
-  return ring::Error(absl::StatusCode::kInvalidArgument, ring::kInvalidField, text);
-}
 
 absl::Status TooMany(const std::string& text) {
   return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded, text);
@@ -36,37 +33,40 @@ absl::Status FirstOf(std::initializer_list<absl::Status> checks) {
 bool IsAlnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 absl::Status CheckRingName(std::string_view name) {
-  if (name.empty()) return Invalid("ring is empty; a ring name is required");
+  if (name.empty()) return ring::InvalidField("ring is empty; a ring name is required");
   const bool shaped = IsAlnum(name.front()) && std::all_of(name.begin(), name.end(), [](char c) {
                         return IsAlnum(c) || c == '.' || c == '_' || c == '-';
                       });
   if (!shaped || name.size() > kMaxRingName) {
-    return Invalid(fmt::format("ring name {} ({} bytes) is not of the form [A-Za-z0-9][A-Za-z0-9._-]{{0,127}}",
-                               ring::Quote(name), name.size()));
+    return ring::InvalidField(
+        fmt::format("ring name {} ({} bytes) is not of the form [A-Za-z0-9][A-Za-z0-9._-]{{0,127}}", ring::Quote(name),
+                    name.size()));
   }
   return absl::OkStatus();
 }
 
-// protobuf has checked that it is UTF-8. C1 controls are the code points 0x80..0x9f: C2 80..C2 9F.
+// protobuf has checked that it is UTF-8.
 bool HasControlCharacter(std::string_view text) {
-  for (size_t i = 0; i < text.size(); i++) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f) return true;
-    if (byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) return true;
+  while (!text.empty()) {
+    const ring::Utf8Char next = ring::ReadUtf8(text);
+    if (ring::IsControl(next.code)) return true;
+    text.remove_prefix(next.length);
   }
   return false;
 }
 
 absl::Status CheckText(std::string_view what, std::string_view text, size_t max) {
   if (text.size() > max) {
-    return Invalid(fmt::format("{} {} has {} bytes, the limit is {}", what, ring::Quote(text), text.size(), max));
+    return ring::InvalidField(
+        fmt::format("{} {} has {} bytes, the limit is {}", what, ring::Quote(text), text.size(), max));
   }
-  if (HasControlCharacter(text)) return Invalid(fmt::format("{} {} has control characters", what, ring::Quote(text)));
+  if (HasControlCharacter(text))
+    return ring::InvalidField(fmt::format("{} {} has control characters", what, ring::Quote(text)));
   return absl::OkStatus();
 }
 
 absl::Status CheckNodeId(std::string_view id) {
-  if (id.empty()) return Invalid("node id is empty; a node id is required");
+  if (id.empty()) return ring::InvalidField("node id is empty; a node id is required");
   return CheckText("node id", id, kMaxName);
 }
 
@@ -74,13 +74,14 @@ template <class Map>
 absl::Status CheckMap(std::string_view what, const Map& map) {
   size_t bytes = 0;
   for (const auto& [key, value] : map) bytes += key.size() + value.size();
-  if (bytes > kMaxMapBytes) return Invalid(fmt::format("{} has {} bytes, the limit is {}", what, bytes, kMaxMapBytes));
+  if (bytes > kMaxMapBytes)
+    return ring::InvalidField(fmt::format("{} has {} bytes, the limit is {}", what, bytes, kMaxMapBytes));
   return absl::OkStatus();
 }
 
 absl::Status CheckNode(const v1::Node& node) {
   if (node.weight() > kMaxWeight) {
-    return Invalid(
+    return ring::InvalidField(
         fmt::format("weight {} of node {} is over the limit of {}", node.weight(), ring::Quote(node.id()), kMaxWeight));
   }
   return FirstOf({CheckNodeId(node.id()), CheckText("address", node.address(), kMaxName),
@@ -93,45 +94,46 @@ absl::Status CheckOptions(const v1::MutationOptions& options) {
     return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet, "wait_for is not served yet");
   }
   if (options.request_id().size() > kMaxRequestId) {
-    return Invalid(fmt::format("request_id {} has {} bytes, the limit is {}", ring::Quote(options.request_id()),
-                               options.request_id().size(), kMaxRequestId));
+    return ring::InvalidField(fmt::format("request_id {} has {} bytes, the limit is {}",
+                                          ring::Quote(options.request_id()), options.request_id().size(),
+                                          kMaxRequestId));
   }
   if (options.reason().size() > kMaxReason) {
-    return Invalid(fmt::format("reason has {} bytes, the limit is {}", options.reason().size(), kMaxReason));
+    return ring::InvalidField(fmt::format("reason has {} bytes, the limit is {}", options.reason().size(), kMaxReason));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckOwners(const auto& request) {
   if (request.has_owners() && (request.owners() == 0 || request.owners() > ring::Ring::kMaxOwners)) {
-    return Invalid(fmt::format("owners is {}, it must be 1..{}", request.owners(), ring::Ring::kMaxOwners));
+    return ring::InvalidField(fmt::format("owners is {}, it must be 1..{}", request.owners(), ring::Ring::kMaxOwners));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckKey(std::string_view key, size_t max) {
-  if (key.empty()) return Invalid("key is empty");
+  if (key.empty()) return ring::InvalidField("key is empty");
   if (key.size() > max) {
-    return Invalid(fmt::format("key {} has {} bytes, the limit is {}", ring::Quote(key), key.size(), max));
+    return ring::InvalidField(fmt::format("key {} has {} bytes, the limit is {}", ring::Quote(key), key.size(), max));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckPageSize(int32_t page_size) {
-  if (page_size < 0) return Invalid(fmt::format("page_size is {}, it must not be negative", page_size));
+  if (page_size < 0) return ring::InvalidField(fmt::format("page_size is {}, it must not be negative", page_size));
   return absl::OkStatus();
 }
 
 absl::Status CheckHistoryLimits(const v1::HistoryLimits& history) {
   if (history.has_max_changes() && history.max_changes() == 0) {
-    return Invalid("history_limits.max_changes is 0, it must be at least 1");
+    return ring::InvalidField("history_limits.max_changes is 0, it must be at least 1");
   }
   if (history.has_max_age()) {
     using google::protobuf::util::TimeUtil;
     const auto& age = history.max_age();
     if (age.seconds() < 1 || age.seconds() > TimeUtil::kDurationMaxSeconds || age.nanos() < 0 ||
         age.nanos() > 999'999'999) {
-      return Invalid(fmt::format("history_limits.max_age is {} s, it must be at least 1 s", age.seconds()));
+      return ring::InvalidField(fmt::format("history_limits.max_age is {} s, it must be at least 1 s", age.seconds()));
     }
   }
   return absl::OkStatus();
@@ -155,7 +157,7 @@ absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits
   switch (selector.selector_case()) {
     case v1::RingSelector::kNames: {
       const auto& rings = selector.names().rings();
-      if (rings.empty()) return Invalid("selector.names names no ring");
+      if (rings.empty()) return ring::InvalidField("selector.names names no ring");
       if (static_cast<size_t>(rings.size()) > limits.max_watched_rings) {
         return TooMany(
             fmt::format("{} rings to watch are over the limit of {}", rings.size(), limits.max_watched_rings));
@@ -172,7 +174,7 @@ absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits
     case v1::RingSelector::SELECTOR_NOT_SET:
       break;
   }
-  return Invalid("selector must be one of names, prefix, all");
+  return ring::InvalidField("selector must be one of names, prefix, all");
 }
 
 // Tells which rings a selector selects; a selector may name thousands.
@@ -194,10 +196,11 @@ class Selection {
 
 absl::Status CheckRequest(const v1::CreateRingRequest& request, const RequestLimits&) {
   if (request.has_default_weight() && (request.default_weight() == 0 || request.default_weight() > kMaxWeight)) {
-    return Invalid(fmt::format("default_weight is {}, it must be 1..{}", request.default_weight(), kMaxWeight));
+    return ring::InvalidField(
+        fmt::format("default_weight is {}, it must be 1..{}", request.default_weight(), kMaxWeight));
   }
   if (request.options().has_expected_version()) {
-    return Invalid("expected_version must be absent when a ring is created");
+    return ring::InvalidField("expected_version must be absent when a ring is created");
   }
   return FirstOf({CheckRingName(request.ring()), CheckMap("labels", request.labels()),
                   CheckHistoryLimits(request.history_limits()), CheckOptions(request.options())});
@@ -220,7 +223,7 @@ absl::Status CheckRequest(const v1::UpdateNodeRequest& request, const RequestLim
 }
 
 absl::Status CheckRequest(const v1::ApplyChangesRequest& request, const RequestLimits& limits) {
-  if (request.operations().empty()) return Invalid("operations is empty; at least one is required");
+  if (request.operations().empty()) return ring::InvalidField("operations is empty; at least one is required");
   if (static_cast<size_t>(request.operations_size()) > limits.max_operations) {
     return TooMany(
         fmt::format("{} operations are over the limit of {}", request.operations_size(), limits.max_operations));
@@ -250,7 +253,7 @@ absl::Status CheckRequest(const v1::LookupRequest& request, const RequestLimits&
     case v1::LookupRequest::TARGET_NOT_SET:
       break;
   }
-  return Invalid("key is missing");
+  return ring::InvalidField("key is missing");
 }
 
 absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLimits& limits) {
@@ -274,13 +277,13 @@ absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& 
   for (const v1::HeldRing& held : request.held()) {
     if (absl::Status status = CheckRingName(held.ring()); !status.ok()) return status;
     if (!seen.insert(held.ring()).second) {
-      return Invalid(fmt::format("ring {} is held twice", ring::Quote(held.ring())));
+      return ring::InvalidField(fmt::format("ring {} is held twice", ring::Quote(held.ring())));
     }
     if (!selection.Has(held.ring())) {
-      return Invalid(fmt::format("ring {} is held but not selected", ring::Quote(held.ring())));
+      return ring::InvalidField(fmt::format("ring {} is held but not selected", ring::Quote(held.ring())));
     }
     if (!held.position().has_version()) {
-      return Invalid(fmt::format("the position held of ring {} has no version", ring::Quote(held.ring())));
+      return ring::InvalidField(fmt::format("the position held of ring {} has no version", ring::Quote(held.ring())));
     }
   }
   return CheckText("watcher", request.watcher(), kMaxName);

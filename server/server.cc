@@ -15,6 +15,7 @@
 #include "server/admin_http.h"
 #include "server/directory.h"
 #include "server/directory_service.h"
+#include "server/listener.h"
 #include "server/mutex.h"
 #include "server/transport.h"
 #include "server/version_waits.h"
@@ -63,6 +64,8 @@ struct Server::Parts {
   std::unique_ptr<DirectoryService> service;
   std::unique_ptr<AdminHttp> http;
   std::unique_ptr<grpc::Server> grpc;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
+  std::unique_ptr<Listener> listener;
   Addresses addresses;
   // The writer's thread may report before gRPC has started; health is told as soon as there is one.
   Mutex health_mutex;
@@ -104,26 +107,25 @@ absl::Status Server::Parts::StartHttp() {
 }
 
 absl::Status Server::Parts::StartGrpc() {
-  const auto cannot_listen = [this](const std::string& why) {
-    return ring::Error(absl::StatusCode::kUnavailable, "CANNOT_LISTEN",
-                       fmt::format("cannot listen on {}: {}", addresses.grpc.ToString(), why));
-  };
-  // gRPC would take the path of a unix socket from a server that listens on it.
-  if (addresses.grpc.is_unix()) {
-    if (const std::string why = WhyNotBindable(addresses.grpc); !why.empty()) return cannot_listen(why);
-  }
-  gpr_set_log_function([](gpr_log_func_args*) {});  // a failed start is told once, by us
+  auto bound = Listener::Bind(addresses.grpc);
+  if (!bound.ok()) return bound.status();
+  listener = *std::move(bound);
+  addresses.grpc = listener->address();
+  gpr_set_log_function(LogOfGrpc);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetTransport(builder, options.max_request_bytes);
-  int port = 0;
-  builder.AddListeningPort(addresses.grpc.ToString(), grpc::InsecureServerCredentials(), &port);
+  acceptor = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.RegisterService(service.get());
   grpc = builder.BuildAndStart();
-  if (grpc == nullptr) return cannot_listen(WhyNotBindable(addresses.grpc));
-  gpr_set_log_function(LogOfGrpc);
-  if (!addresses.grpc.is_unix()) addresses.grpc.port = port;
+  if (grpc == nullptr) return absl::InternalError("gRPC does not start");
+  listener->Start([this](int fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd;
+    acceptor->HandleNewConnection(&connection);
+  });
   MutexLock lock(health_mutex);
   health = grpc->GetHealthCheckService();
   health->SetServingStatus(kService, true);
@@ -194,6 +196,7 @@ void Server::Drain() {
     refused = parts_->service->refused();
     std::this_thread::sleep_until(std::min(longest, std::chrono::system_clock::now() + kQuiet));
   }
+  parts_->listener->Stop();
   // By now every call is answered. gRPC waits for connections too, also for one whose client does not look at it.
   parts_->grpc->Shutdown(
       std::min(start + parts_->options.drain_timeout, std::chrono::system_clock::now() + kLastAnswers));

@@ -9,12 +9,15 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include "ring/error.h"
 #include "server/sqlite_db.h"
+#include "server/sqlite_log_check.h"
 #include "server/sqlite_store_checksum.h"
 #include "server/store_rules.h"
 
@@ -139,6 +142,31 @@ absl::Status CheckHeader(const DataDir& dir) {
   return absl::OkStatus();
 }
 
+// A log is a few MiB: it is merged into the file at 1,000 pages.
+absl::StatusOr<std::string> ReadLog(const DataDir& dir) {
+  std::string log;
+  File file(dir, kLogName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (file.fd() < 0) return errno == ENOENT ? absl::StatusOr<std::string>(log) : SystemError(dir, kLogName, errno);
+  std::array<char, 1 << 16> buffer;
+  while (true) {
+    const ssize_t bytes = read(file.fd(), buffer.data(), buffer.size());
+    if (bytes < 0) return SystemError(dir, kLogName, errno);
+    if (bytes == 0) return log;
+    log.append(buffer.data(), static_cast<size_t>(bytes));
+  }
+}
+
+absl::Status CheckLog(const DataDir& dir) {
+  const absl::StatusOr<std::string> log = ReadLog(dir);
+  if (!log.ok()) return log.status();
+  const std::optional<size_t> damage = FindLogDamage(*log);
+  if (!damage.has_value()) return absl::OkStatus();
+  return ring::Error(absl::StatusCode::kDataLoss, kStoreCorrupt,
+                     fmt::format("\"{}\" is damaged at byte {}, before changes that were acknowledged: bring the data "
+                                 "directory back from a backup, or move the log away to go on without its changes",
+                                 PathOf(dir, kLogName), *damage));
+}
+
 absl::Status RemoveIfThere(const DataDir& dir, const std::string& name) {
   if (unlinkat(dir.fd(), name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
   return SystemError(dir, name.c_str(), errno);
@@ -198,7 +226,8 @@ absl::Status PrepareStoreFile(const DataDir& dir, InitMode mode) {
   struct stat status;
   if (fstatat(dir.fd(), kStoreFileName, &status, AT_SYMLINK_NOFOLLOW) == 0) {
     if (S_ISDIR(status.st_mode)) return Refused(dir, kStoreFileName, "is a directory, not a directory store");
-    return CheckHeader(dir);
+    if (absl::Status checked = CheckHeader(dir); !checked.ok()) return checked;
+    return CheckLog(dir);
   }
   if (errno != ENOENT) return SystemError(dir, kStoreFileName, errno);
   if (fstatat(dir.fd(), kLogName, &status, AT_SYMLINK_NOFOLLOW) == 0) {

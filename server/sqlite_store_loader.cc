@@ -27,6 +27,18 @@ constexpr char kNotAsWritten[] = "the row is not what was written";
 
 absl::Status Corrupt(const std::string& text) { return ring::Error(absl::StatusCode::kDataLoss, kStoreCorrupt, text); }
 
+// Calls `take` with each row of a query, until it refuses one.
+template <class Take>
+absl::Status ForEachRow(SqliteDb& db, const char* sql, Take take) {
+  SqliteQuery query(db, sql);
+  while (true) {
+    absl::StatusOr<bool> found = query.Next();
+    if (!found.ok()) return found.status();
+    if (!*found) return absl::OkStatus();
+    if (absl::Status taken = take(query); !taken.ok()) return taken;
+  }
+}
+
 // A ring while its rows come in; what is left of the digests must be 0 in the end.
 struct OpenRing {
   int64_t id;
@@ -38,25 +50,22 @@ struct OpenRing {
 
 absl::StatusOr<std::vector<OpenRing>> ReadRings(SqliteDb& db, LoadedRows& rows) {
   std::vector<OpenRing> rings;
-  SqliteQuery query(db, kAllRings);
-  while (true) {
-    absl::StatusOr<bool> found = query.Next();
-    if (!found.ok()) return found.status();
-    if (!*found) return rings;
-    const std::string where = fmt::format("ring {}: ", ring::Quote(query.Bytes(1)));
-    const uint64_t checksum =
-        RingChecksums(query.Bytes(1), query.Int(2)).Ring(query.Int(3), query.Bytes(4), query.Int(5), query.Int(6));
-    if (checksum != query.Int(7)) return Corrupt(where + kNotAsWritten);
-    absl::StatusOr<RingHead> head = DecodeRing(query.Bytes(4));
+  absl::Status read = ForEachRow(db, kAllRings, [&](const SqliteQuery& row) {
+    const std::string where = fmt::format("ring {}: ", ring::Quote(row.Bytes(1)));
+    const RingChecksums checksums(row.Bytes(1), row.Int(2));
+    const uint64_t checksum = checksums.Ring(row.Int(3), row.Bytes(4), row.Int(5), row.Int(6));
+    if (checksum != row.Int(7)) return Corrupt(where + kNotAsWritten);
+    absl::StatusOr<RingHead> head = DecodeRing(row.Bytes(4));
     if (!head.ok()) return ring::Prefixed(where, head.status());
-    if (head->name != query.Bytes(1) || head->version != ring::Version{query.Int(2), query.Int(3)}) {
+    if (head->name != row.Bytes(1) || head->version != ring::Version{row.Int(2), row.Int(3)}) {
       return Corrupt(where + "the row's record is of another ring or version");
     }
     rows.rings_digest += checksum;
-    StoredRing ring{*std::move(head), {}};
-    const RingChecksums checksums(ring.head.name, ring.head.version.epoch);
-    rings.push_back({query.Signed(0), std::move(ring), checksums, query.Int(5), query.Int(6)});
-  }
+    rings.push_back({row.Signed(0), {*std::move(head), {}}, checksums, row.Int(5), row.Int(6)});
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return read;
+  return rings;
 }
 
 // Walks through the rings alongside rows that come in order of ring_id.
@@ -77,57 +86,48 @@ class RingCursor {
 
 absl::Status ReadNodes(SqliteDb& db, std::vector<OpenRing>& rings) {
   RingCursor cursor(rings);
-  SqliteQuery query(db, kAllNodes);
-  while (true) {
-    absl::StatusOr<bool> found = query.Next();
-    if (!found.ok()) return found.status();
-    if (!*found) return absl::OkStatus();
-    absl::StatusOr<OpenRing*> ring = cursor.Find(query.Signed(0));
+  return ForEachRow(db, kAllNodes, [&](const SqliteQuery& row) {
+    absl::StatusOr<OpenRing*> ring = cursor.Find(row.Signed(0));
     if (!ring.ok()) return ring.status();
     const auto where = [&] {
-      return fmt::format("ring {}, node {}: ", ring::Quote((*ring)->ring.head.name), ring::Quote(query.Bytes(1)));
+      return fmt::format("ring {}, node {}: ", ring::Quote((*ring)->ring.head.name), ring::Quote(row.Bytes(1)));
     };
-    const uint64_t checksum = (*ring)->checksums.Node(query.Bytes(1), query.Bytes(2));
-    if (checksum != query.Int(3)) return Corrupt(where() + kNotAsWritten);
-    absl::StatusOr<ring::Node> node = DecodeNode(query.Bytes(2));
+    const uint64_t checksum = (*ring)->checksums.Node(row.Bytes(1), row.Bytes(2));
+    if (checksum != row.Int(3)) return Corrupt(where() + kNotAsWritten);
+    absl::StatusOr<ring::Node> node = DecodeNode(row.Bytes(2));
     if (!node.ok()) return ring::Prefixed(where(), node.status());
     (*ring)->nodes_digest -= checksum;
     (*ring)->ring.nodes.push_back(*std::move(node));
-  }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status VerifyChanges(SqliteDb& db, std::vector<OpenRing>& rings) {
   RingCursor cursor(rings);
-  SqliteQuery query(db, kAllChanges);
-  while (true) {
-    absl::StatusOr<bool> found = query.Next();
-    if (!found.ok()) return found.status();
-    if (!*found) return absl::OkStatus();
-    absl::StatusOr<OpenRing*> ring = cursor.Find(query.Signed(0));
+  return ForEachRow(db, kAllChanges, [&](const SqliteQuery& row) {
+    absl::StatusOr<OpenRing*> ring = cursor.Find(row.Signed(0));
     if (!ring.ok()) return ring.status();
-    const uint64_t checksum = (*ring)->checksums.Change(query.Int(1), query.Signed(2), query.Bytes(3), query.Bytes(4));
-    if (checksum != query.Int(5)) {
+    const uint64_t checksum = (*ring)->checksums.Change(row.Int(1), row.Signed(2), row.Bytes(3), row.Bytes(4));
+    if (checksum != row.Int(5)) {
       return Corrupt(
-          fmt::format("ring {}, change {}: {}", ring::Quote((*ring)->ring.head.name), query.Int(1), kNotAsWritten));
+          fmt::format("ring {}, change {}: {}", ring::Quote((*ring)->ring.head.name), row.Int(1), kNotAsWritten));
     }
     (*ring)->changes_digest -= checksum;
-  }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status ReadTombstones(SqliteDb& db, LoadedRows& rows) {
-  SqliteQuery query(db, kAllTombstones);
-  while (true) {
-    absl::StatusOr<bool> found = query.Next();
-    if (!found.ok()) return found.status();
-    if (!*found) return absl::OkStatus();
-    const std::string where = fmt::format("tombstone of ring {}: ", ring::Quote(query.Bytes(0)));
-    const uint64_t checksum = RingChecksums(query.Bytes(0), query.Int(1)).Tombstone(query.Signed(2), query.Bytes(3));
-    if (checksum != query.Int(4)) return Corrupt(where + kNotAsWritten);
-    absl::StatusOr<Tombstone> tombstone = DecodeTombstone(query.Bytes(3));
+  return ForEachRow(db, kAllTombstones, [&](const SqliteQuery& row) {
+    const std::string where = fmt::format("tombstone of ring {}: ", ring::Quote(row.Bytes(0)));
+    const uint64_t checksum = RingChecksums(row.Bytes(0), row.Int(1)).Tombstone(row.Signed(2), row.Bytes(3));
+    if (checksum != row.Int(4)) return Corrupt(where + kNotAsWritten);
+    absl::StatusOr<Tombstone> tombstone = DecodeTombstone(row.Bytes(3));
     if (!tombstone.ok()) return ring::Prefixed(where, tombstone.status());
     rows.tombstones_digest += checksum;
     rows.contents.tombstones.push_back(*std::move(tombstone));
-  }
+    return absl::OkStatus();
+  });
 }
 
 }  // namespace

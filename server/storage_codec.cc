@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "proto/serialize.h"
 #include "ring/checksum.h"
 #include "ring/error.h"
 #include "ringd/storage/v1/storage.pb.h"
@@ -19,17 +20,6 @@ namespace disk = ringd::storage::v1;
 
 absl::Status Corrupt(std::string_view what) {
   return ring::Error(absl::StatusCode::kDataLoss, kStoreCorrupt, std::string(what));
-}
-
-// Maps come in order of key, so that a record's checksum can be computed again from its value.
-std::string Serialize(const google::protobuf::MessageLite& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream out(&stream);
-  out.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&out);
-  out.Trim();
-  return bytes;
 }
 
 absl::Status Parse(std::string_view record, std::string_view what, google::protobuf::MessageLite& message) {
@@ -140,7 +130,7 @@ std::string EncodeRing(const RingHead& head) {
   record.set_next_join_number(head.next_join_number);
   record.set_checksum(head.checksum);
   record.set_checksum_algorithm(ring::kChecksumAlgorithm);
-  return Serialize(record);
+  return SerializeDeterministic(record);
 }
 
 absl::StatusOr<RingHead> DecodeRing(std::string_view bytes) {
@@ -166,7 +156,7 @@ absl::StatusOr<RingHead> DecodeRing(std::string_view bytes) {
 std::string EncodeNode(const ring::Node& node) {
   disk::NodeRecord record;
   ToDisk(node, record);
-  return Serialize(record);
+  return SerializeDeterministic(record);
 }
 
 absl::StatusOr<ring::Node> DecodeNode(std::string_view bytes) {
@@ -192,7 +182,7 @@ std::string EncodeChange(const ChangeRecord& change) {
     if (delta.before) ToDisk(*delta.before, *out.mutable_before());
     if (delta.after) ToDisk(*delta.after, *out.mutable_after());
   }
-  return Serialize(record);
+  return SerializeDeterministic(record);
 }
 
 absl::StatusOr<ChangeRecord> DecodeChange(std::string_view bytes) {
@@ -227,7 +217,7 @@ std::string EncodeTombstone(const Tombstone& tombstone) {
   record.set_request_id(tombstone.request_id);
   record.set_request_fingerprint(tombstone.request_fingerprint);
   record.set_time_micros(absl::ToUnixMicros(tombstone.time));
-  return Serialize(record);
+  return SerializeDeterministic(record);
 }
 
 absl::StatusOr<Tombstone> DecodeTombstone(std::string_view bytes) {

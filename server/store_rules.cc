@@ -7,10 +7,8 @@
 namespace ringd::server {
 namespace {
 
-std::string Text(const ring::Version& version) { return fmt::format("{}/{}", version.epoch, version.revision); }
-
-std::string Text(const std::optional<ring::Version>& stored) {
-  return stored ? fmt::format("the store has version {}", Text(*stored)) : "the store does not have it";
+std::string Has(const std::optional<ring::Version>& stored) {
+  return stored ? fmt::format("the store has version {}", ToString(*stored)) : "the store does not have it";
 }
 
 absl::Status Conflict(const std::string& text) { return ring::Error(absl::StatusCode::kAborted, kStoreConflict, text); }
@@ -27,11 +25,11 @@ absl::Status CheckPut(const PutRing& put, const std::optional<ring::Version>& st
   const std::string name = ring::Quote(put.head.name);
   if (next.revision == 0 || put.change.version != next) {
     return ring::Error(absl::StatusCode::kInternal, kStoreInternal,
-                       fmt::format("ring {}: head of version {} with a change to version {}", name, Text(next),
-                                   Text(put.change.version)));
+                       fmt::format("ring {}: head of version {} with a change to version {}", name, ToString(next),
+                                   ToString(put.change.version)));
   }
   if (next.revision == 1) {
-    if (stored) return Conflict(fmt::format("ring {} cannot be created: {}", name, Text(stored)));
+    if (stored) return Conflict(fmt::format("ring {} cannot be created: {}", name, Has(stored)));
     if (next.epoch <= highest_epoch) {
       return Conflict(
           fmt::format("ring {} cannot be created: epoch {} is not above {}", name, next.epoch, highest_epoch));
@@ -39,13 +37,13 @@ absl::Status CheckPut(const PutRing& put, const std::optional<ring::Version>& st
     return absl::OkStatus();
   }
   if (stored == ring::Version{next.epoch, next.revision - 1}) return absl::OkStatus();
-  return Conflict(fmt::format("ring {} cannot go to version {}: {}", name, Text(next), Text(stored)));
+  return Conflict(fmt::format("ring {} cannot go to version {}: {}", name, ToString(next), Has(stored)));
 }
 
 absl::Status CheckDrop(const DropRing& drop, const std::optional<ring::Version>& stored) {
   if (stored == drop.tombstone.version) return absl::OkStatus();
   return Conflict(fmt::format("ring {} cannot be deleted at version {}: {}", ring::Quote(drop.tombstone.name),
-                              Text(drop.tombstone.version), Text(stored)));
+                              ToString(drop.tombstone.version), Has(stored)));
 }
 
 absl::Status RequestTaken(std::string_view ring, std::string_view request_id) {

@@ -1,7 +1,7 @@
 #include "server/version_waits.h"
 
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "ring/error.h"
@@ -9,14 +9,12 @@
 namespace ringd::server {
 namespace {
 
-// The state to answer with, an error to answer with, or null: wait on.
-absl::StatusOr<RingStatePtr> Look(const Directory& directory, const std::string& ring, const ring::Version& version) {
-  auto state = directory.Find(ring);
-  if (!state.ok() || (*state)->head.version >= version) return state;
-  return nullptr;
-}
-
 absl::Status Draining() { return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping"); }
+
+absl::Status TooManyWaits() {
+  return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+                     fmt::format("{} reads wait for a min_version, which is the limit", VersionWaits::kMaxWaits));
+}
 
 }  // namespace
 
@@ -25,40 +23,28 @@ VersionWaits::VersionWaits(const Directory& directory) : directory_(directory), 
 VersionWaits::~VersionWaits() { Stop(); }
 
 void VersionWaits::Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, Done done) {
-  absl::StatusOr<RingStatePtr> answer;
+  Waiting wait{ring, version, std::move(done)};
+  Answer answer;
   {
     // Under the lock that Published takes after publishing: a change between the look and the entry is not missed.
     MutexLock lock(mutex_);
-    answer = Look(directory_, ring, version);
-    if (answer.ok() && *answer == nullptr && !stopping_) {
-      waiting_.emplace(deadline, Waiting{ring, version, std::move(done)});
+    answer = Look(wait);
+    if (!answer.has_value() && stopping_) answer = Draining();
+    if (!answer.has_value() && waiting_.size() >= kMaxWaits) answer = TooManyWaits();
+    if (!answer.has_value()) {
+      waiting_.emplace(deadline, std::move(wait));
       changed_.NotifyOne();
       return;
     }
   }
-  if (answer.ok() && *answer == nullptr) answer = Draining();
-  done(std::move(answer));
+  wait.done(*std::move(answer));
 }
 
 void VersionWaits::Published(std::span<const std::string> rings) {
-  std::vector<std::pair<Done, absl::StatusOr<RingStatePtr>>> ready;
-  {
-    MutexLock lock(mutex_);
-    for (auto it = waiting_.begin(); it != waiting_.end();) {
-      absl::StatusOr<RingStatePtr> answer = nullptr;
-      const Waiting& wait = it->second;
-      if (std::find(rings.begin(), rings.end(), wait.ring) != rings.end()) {
-        answer = Look(directory_, wait.ring, wait.version);
-      }
-      if (answer.ok() && *answer == nullptr) {
-        ++it;
-        continue;
-      }
-      ready.emplace_back(std::move(it->second.done), std::move(answer));
-      it = waiting_.erase(it);
-    }
-  }
-  for (auto& [done, answer] : ready) done(std::move(answer));
+  MutexLock lock(mutex_);
+  if (waiting_.empty()) return;
+  published_.insert(rings.begin(), rings.end());
+  changed_.NotifyOne();
 }
 
 void VersionWaits::Stop() {
@@ -73,10 +59,10 @@ void VersionWaits::Stop() {
 void VersionWaits::Run() {
   bool stopping = false;
   while (!stopping) {
-    std::vector<Waiting> ended;
+    std::vector<std::pair<Done, absl::StatusOr<RingStatePtr>>> ready;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && Clock::now() < NextDeadline()) {
+      while (!stopping_ && published_.empty() && Clock::now() < NextDeadline()) {
         if (waiting_.empty()) {
           changed_.Wait(mutex_);
         } else {
@@ -84,10 +70,22 @@ void VersionWaits::Run() {
         }
       }
       stopping = stopping_;
-      const auto end = stopping ? waiting_.end() : waiting_.upper_bound(Clock::now());
-      for (auto it = waiting_.begin(); it != end; it = waiting_.erase(it)) ended.push_back(std::move(it->second));
+      const Clock::time_point now = stopping ? Clock::time_point::max() : Clock::now();
+      for (auto it = waiting_.begin(); it != waiting_.end();) {
+        Waiting& wait = it->second;
+        const bool ends = it->first <= now;
+        Answer answer = ends || published_.contains(wait.ring) ? Look(wait) : std::nullopt;
+        if (!answer.has_value() && ends) answer = stopping ? Draining() : NotReached(wait);
+        if (answer.has_value()) {
+          ready.emplace_back(std::move(wait.done), *std::move(answer));
+          it = waiting_.erase(it);
+        } else {
+          ++it;
+        }
+      }
+      published_.clear();
     }
-    for (const Waiting& wait : ended) wait.done(GiveUp(wait, stopping));
+    for (auto& [done, answer] : ready) done(std::move(answer));
   }
 }
 
@@ -95,15 +93,18 @@ VersionWaits::Clock::time_point VersionWaits::NextDeadline() const {
   return waiting_.empty() ? Clock::time_point::max() : waiting_.begin()->first;
 }
 
-absl::StatusOr<RingStatePtr> VersionWaits::GiveUp(const Waiting& wait, bool stopping) const {
+VersionWaits::Answer VersionWaits::Look(const Waiting& wait) const {
   auto state = directory_.Find(wait.ring);
-  // What was published just now may not have come by Published yet.
   if (!state.ok() || (*state)->head.version >= wait.version) return state;
-  if (stopping) return Draining();
-  const ring::Version at = (*state)->head.version;
-  return ring::Error(absl::StatusCode::kUnavailable, "VERSION_NOT_REACHED",
-                     fmt::format("ring {} is at version {}/{} and has not reached {}/{}", ring::Quote(wait.ring),
-                                 at.epoch, at.revision, wait.version.epoch, wait.version.revision));
+  return std::nullopt;
+}
+
+absl::Status VersionWaits::NotReached(const Waiting& wait) const {
+  const auto state = directory_.Find(wait.ring);
+  if (!state.ok()) return state.status();
+  return ring::Error(absl::StatusCode::kUnavailable, kVersionNotReached,
+                     fmt::format("ring {} is at version {} and has not reached {}", ring::Quote(wait.ring),
+                                 ToString((*state)->head.version), ToString(wait.version)));
 }
 
 }  // namespace ringd::server

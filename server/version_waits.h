@@ -1,16 +1,19 @@
 // VersionWaits: reads that wait until a ring has reached a version (`min_version`).
 //
-// Threads: every member from any thread. `done` is called on the caller's thread when the version is there already,
-// else on the publishing thread or on the class's own; it must not block.
+// Threads: every member from any thread. `done` is called on the caller's thread when there is nothing to wait for,
+// else on the class's own, so that the writer does not build answers; it must not block.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/directory.h"
@@ -18,8 +21,13 @@
 
 namespace ringd::server {
 
+// A reason of errors, beside those of directory.h. Part of the contract.
+inline constexpr std::string_view kVersionNotReached = "VERSION_NOT_REACHED";
+
 class VersionWaits {
  public:
+  static constexpr size_t kMaxWaits = 10'000;
+
   using Clock = std::chrono::steady_clock;
   using Done = std::function<void(absl::StatusOr<RingStatePtr>)>;
 
@@ -28,10 +36,10 @@ class VersionWaits {
   ~VersionWaits();
 
   // Answers the ring's state as soon as its version is at least `version`; NOT_FOUND when there is no such ring;
-  // UNAVAILABLE when `deadline` comes first, or after Stop.
+  // UNAVAILABLE when `deadline` comes first, or after Stop; RESOURCE_EXHAUSTED when kMaxWaits wait already.
   void Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, Done done);
 
-  // These rings were published.
+  // These rings were published. Returns at once.
   void Published(std::span<const std::string> rings);
 
   // Answers every wait with UNAVAILABLE. May be called twice.
@@ -44,15 +52,19 @@ class VersionWaits {
     Done done;
   };
 
+  using Answer = std::optional<absl::StatusOr<RingStatePtr>>;
+
   void Run();
   Clock::time_point NextDeadline() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // The answer to a wait that ends without its version.
-  absl::StatusOr<RingStatePtr> GiveUp(const Waiting& wait, bool stopping) const;
+  // The answer that the directory has by now, if it has one.
+  Answer Look(const Waiting& wait) const;
+  absl::Status NotReached(const Waiting& wait) const;
 
   const Directory& directory_;
   Mutex mutex_;
   CondVar changed_;
   std::multimap<Clock::time_point, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> published_ ABSL_GUARDED_BY(mutex_);  // since the thread last looked
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "ring/error.h"
+#include "spdlog/spdlog.h"
 
 namespace ringd::server {
 namespace {
@@ -103,6 +104,7 @@ void WatchHub::FanOut() {
 }
 
 void WatchHub::ServeHistory() {
+  std::string last_complaint;  // thousands of watchers may meet the same damage
   while (true) {
     HistoryRequest request;
     {
@@ -115,6 +117,11 @@ void WatchHub::ServeHistory() {
     const HistoryNeeded& needed = request.needed;
     auto changes = store_.ReadChanges(needed.ring, needed.epoch, needed.first, kHistoryBatch, kHistoryBatchBytes);
     // A history that cannot be read is answered as one that is not kept: the watcher gets a snapshot.
+    if (!changes.ok() && changes.status().message() != last_complaint) {
+      last_complaint = std::string(changes.status().message());
+      spdlog::error("the history of ring \"{}\" cannot be read, watchers get snapshots: {}", needed.ring,
+                    last_complaint);
+    }
     request.sink->HistoryRead(needed.ring, changes.ok() ? *std::move(changes) : std::vector<ChangeRecord>());
   }
 }

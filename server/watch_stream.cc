@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "proto/codec.h"
 #include "proto/status_codec.h"
 #include "server/responses.h"
 #include "spdlog/spdlog.h"
@@ -77,8 +78,8 @@ void WatchStream::Pump() {
   if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
   if (rewound) {
     const v1::Ring& ring = response_.snapshot().ring();
-    spdlog::error("a watcher is ahead of ring \"{}\" at {}/{}: the store was rolled back outside ringd", ring.name(),
-                  ring.version().epoch(), ring.version().revision());
+    spdlog::error("a watcher is ahead of ring \"{}\" at {}: the store was rolled back outside ringd", ring.name(),
+                  ToString(ringd::FromProto(ring.version())));
   }
   StartWrite(&response_);
 }

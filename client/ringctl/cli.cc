@@ -113,7 +113,8 @@ class CommandLine {
   void AddNodeCommands();
   void AddReadCommands();
   void AddMutationFlags(CLI::App* app);
-  void AddGuardFlags(CLI::App* app);
+  void AddIfVersion(CLI::App* app);
+  void AddForce(CLI::App* app);
   void AddNodeFlags(CLI::App* app);
 
   std::pair<CLI::App*, Words> TakeWords(Words* arguments) const;
@@ -216,7 +217,8 @@ void CommandLine::AddRingCommands() {
                                    return RingDelete(session, words[0], mutation_);
                                  }});
   AddMutationFlags(remove);
-  AddGuardFlags(remove);
+  AddIfVersion(remove);
+  AddForce(remove);
 }
 
 void CommandLine::AddNodeCommands() {
@@ -250,8 +252,9 @@ void CommandLine::AddNodeCommands() {
   for (CLI::App* app : {add, update}) AddNodeFlags(app);
   for (CLI::App* app : {add, update, remove}) {
     AddMutationFlags(app);
-    AddGuardFlags(app);
+    AddIfVersion(app);
   }
+  for (CLI::App* app : {update, remove}) AddForce(app);
 }
 
 void CommandLine::AddReadCommands() {
@@ -296,9 +299,12 @@ void CommandLine::AddMutationFlags(CLI::App* app) {
   AddFlag(app, "-y,--yes", &mutation_.yes, "do not ask");
 }
 
-void CommandLine::AddGuardFlags(CLI::App* app) {
-  AddFlag(app, "--force", &mutation_.force, "even if it takes most of the weight, or a ring that has nodes");
+void CommandLine::AddIfVersion(CLI::App* app) {
   AddVersion(app, "--if-version", &mutation_.if_version, "only if the ring is at this version");
+}
+
+void CommandLine::AddForce(CLI::App* app) {
+  AddFlag(app, "--force", &mutation_.force, "even if it takes most of the weight, or a ring that has nodes");
 }
 
 void CommandLine::AddNodeFlags(CLI::App* app) {

@@ -28,7 +28,8 @@ grpc::Status Understood(grpc::Status status);
 
 // Connection calls a directory at the first of some endpoints that can be reached, in their order. It connects with the
 // first call. What is UNAVAILABLE is tried again, at the next endpoint, until the timeout of the call; so a mutation
-// must carry a request_id. Not reaching any endpoint for 2 s ends a call with UNAVAILABLE.
+// must carry a request_id. An endpoint has 2 s to be reached; a call ends with UNAVAILABLE when none was, and 2 s have
+// passed.
 // One thread only.
 class Connection {
  public:

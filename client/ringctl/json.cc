@@ -1,8 +1,6 @@
 #include "client/ringctl/json.h"
 
 #include <absl/strings/str_replace.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/type_resolver.h>
 #include <google/protobuf/util/type_resolver_util.h>
@@ -10,21 +8,13 @@
 
 #include <memory>
 
+#include "proto/serialize.h"
+
 namespace ringd::ctl {
 namespace {
 
 using google::protobuf::DescriptorPool;
 using google::protobuf::Message;
-
-std::string SerializeInOrder(const Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
 
 void EmitYaml(const Json& value, YAML::Emitter* yaml) {
   if (value.is_object()) {
@@ -63,8 +53,8 @@ Json ToJson(const Message& message) {
   options.preserve_proto_field_names = true;
   std::string text;
   const auto status = google::protobuf::util::BinaryToJsonString(
-      resolver.get(), "type.googleapis.com/" + message.GetDescriptor()->full_name(), SerializeInOrder(message), &text,
-      options);
+      resolver.get(), "type.googleapis.com/" + message.GetDescriptor()->full_name(), SerializeDeterministic(message),
+      &text, options);
   return status.ok() ? Json::parse(text) : Json();
 }
 

@@ -7,7 +7,7 @@
 #include "client/ringctl/escape.h"
 #include "client/ringctl/json.h"
 #include "client/ringctl/table.h"
-#include "client/ringctl/utf8.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -39,7 +39,7 @@ std::string TsvLines(const v1::BatchLookupRequest& request, const v1::BatchLooku
 }
 
 Json KeyJson(const std::string& key) {
-  if (IsValidUtf8(key)) return {{"key", key}};
+  if (ring::IsValidUtf8(key)) return {{"key", key}};
   return {{"key_base64", absl::Base64Escape(key)}};
 }
 

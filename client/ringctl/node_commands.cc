@@ -4,7 +4,6 @@
 #include "client/ringctl/confirmation.h"
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
-#include "client/ringctl/json.h"
 #include "client/ringctl/mutation.h"
 #include "client/ringctl/ring_pages.h"
 #include "client/ringctl/ring_view.h"
@@ -73,17 +72,8 @@ ExitCode NodeRemove(Session& session, const NodeOptions& options) {
 ExitCode NodeList(Session& session, const std::string& ring) {
   const Answer<v1::GetRingResponse> answer = ReadRing(session.connection, ring);
   if (!answer.status.ok()) return ReportStatus(answer.status);
-  switch (session.options.format) {
-    case Format::kJson:
-      Print(JsonText(ToJsonWithoutPaging(answer.value)));
-      break;
-    case Format::kYaml:
-      Print(YamlText(ToJsonWithoutPaging(answer.value)));
-      break;
-    case Format::kTable:
-    case Format::kTsv:
-      Print(RowsText(NodeRows(answer.value.ring(), answer.value.nodes(), session.options.format), session.options));
-      break;
+  if (!PrintDocument(answer.value, session.options.format)) {
+    Print(RowsText(NodeRows(answer.value.ring(), answer.value.nodes(), session.options.format), session.options));
   }
   return ExitCode::kOk;
 }

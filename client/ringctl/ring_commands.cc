@@ -4,7 +4,6 @@
 #include "client/ringctl/confirmation.h"
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
-#include "client/ringctl/json.h"
 #include "client/ringctl/mutation.h"
 #include "client/ringctl/ring_pages.h"
 #include "client/ringctl/ring_view.h"
@@ -31,23 +30,14 @@ ExitCode RingGet(Session& session, const std::string& ring) {
   const Answer<v1::GetRingResponse> answer = ReadRing(session.connection, ring);
   if (!answer.status.ok()) return ReportStatus(answer.status);
   const v1::GetRingResponse& response = answer.value;
-  switch (session.options.format) {
-    case Format::kJson:
-      Print(JsonText(ToJsonWithoutPaging(response)));
-      break;
-    case Format::kYaml:
-      Print(YamlText(ToJsonWithoutPaging(response)));
-      break;
-    case Format::kTsv: {
-      google::protobuf::RepeatedPtrField<v1::Ring> rings;
-      *rings.Add() = response.ring();
-      Print(TsvText(RingRows(rings)));
-      break;
-    }
-    case Format::kTable:
-      Print(RingBlock(response.ring()) + "\n" +
-            RowsText(NodeRows(response.ring(), response.nodes(), Format::kTable), session.options));
-      break;
+  if (PrintDocument(response, session.options.format)) return ExitCode::kOk;
+  if (session.options.format == Format::kTsv) {
+    google::protobuf::RepeatedPtrField<v1::Ring> rings;
+    *rings.Add() = response.ring();
+    Print(TsvText(RingRows(rings)));
+  } else {
+    Print(RingBlock(response.ring()) + "\n" +
+          RowsText(NodeRows(response.ring(), response.nodes(), Format::kTable), session.options));
   }
   return ExitCode::kOk;
 }
@@ -55,17 +45,8 @@ ExitCode RingGet(Session& session, const std::string& ring) {
 ExitCode RingList(Session& session) {
   const Answer<v1::ListRingsResponse> answer = ReadRings(session.connection);
   if (!answer.status.ok()) return ReportStatus(answer.status);
-  switch (session.options.format) {
-    case Format::kJson:
-      Print(JsonText(ToJsonWithoutPaging(answer.value)));
-      break;
-    case Format::kYaml:
-      Print(YamlText(ToJsonWithoutPaging(answer.value)));
-      break;
-    case Format::kTable:
-    case Format::kTsv:
-      Print(RowsText(RingRows(answer.value.rings()), session.options));
-      break;
+  if (!PrintDocument(answer.value, session.options.format)) {
+    Print(RowsText(RingRows(answer.value.rings()), session.options));
   }
   return ExitCode::kOk;
 }

@@ -6,6 +6,8 @@
 #include <cctype>
 
 #include "client/ringctl/escape.h"
+#include "client/ringctl/json.h"
+#include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
 
 namespace ringd::ctl {
@@ -92,6 +94,12 @@ std::string RingBlock(const v1::Ring& ring) {
 std::string RowsText(const Rows& rows, const GlobalOptions& options) {
   if (options.format == Format::kTsv) return TsvText(rows);
   return TableText(rows, options.no_headers ? Headers::kHide : Headers::kShow);
+}
+
+bool PrintDocument(const google::protobuf::Message& joined_pages, Format format) {
+  if (format == Format::kJson) Print(JsonText(ToJsonWithoutPaging(joined_pages)));
+  if (format == Format::kYaml) Print(YamlText(ToJsonWithoutPaging(joined_pages)));
+  return format == Format::kJson || format == Format::kYaml;
 }
 
 }  // namespace ringd::ctl

@@ -23,4 +23,7 @@ std::string RingBlock(const v1::Ring& ring);
 // RowsText is the rows as the table or tsv that `options` ask for.
 std::string RowsText(const Rows& rows, const GlobalOptions& options);
 
+// PrintDocument prints joined pages when they are asked for as json or yaml, and answers whether they were.
+bool PrintDocument(const google::protobuf::Message& joined_pages, Format format);
+
 }  // namespace ringd::ctl

@@ -4,14 +4,14 @@
 #include <cstddef>
 
 #include "client/ringctl/escape.h"
-#include "client/ringctl/utf8.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
 
 std::size_t WidthOf(std::string_view text) {
   std::size_t characters = 0;
-  for (; !text.empty(); ++characters) text.remove_prefix(ReadUtf8(text).length);
+  for (; !text.empty(); ++characters) text.remove_prefix(ring::ReadUtf8(text).length);
   return characters;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "client/ringctl/escape.h"
-#include "client/ringctl/utf8.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -36,7 +36,7 @@ grpc::Status CheckBelow(const std::string& path, const Message& message) {
       }
       const std::string text =
           repeated ? reflection.GetRepeatedString(message, field, i) : reflection.GetString(message, field);
-      if (IsValidUtf8(text)) continue;
+      if (ring::IsValidUtf8(text)) continue;
       return {grpc::StatusCode::INVALID_ARGUMENT,
               fmt::format("{}{} {} is not valid UTF-8", path, field->name(), Quoted(text))};
     }

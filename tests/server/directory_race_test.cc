@@ -269,7 +269,7 @@ TEST_F(DirectoryRace, EveryAnswerWasTrueWhileItWasAskedForAndEveryWatcherEndsAtT
     for (const Answer& answer : of_reader) {
       owned += answer.owner.empty() ? 0 : 1;
       ASSERT_TRUE(WasTrueDuring(record.at(answer.ring), answer))
-          << answer.ring << " at " << VersionText(answer.version) << " owner " << answer.owner;
+          << answer.ring << " at " << ToString(answer.version) << " owner " << answer.owner;
     }
   }
   for (size_t i = 0; i < streams.size(); ++i) {

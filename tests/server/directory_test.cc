@@ -20,8 +20,8 @@ std::string TextOf(const absl::Status& status) { return std::string(status.messa
 TEST(Directory, ANewRingIsEmptyAtRevisionOneOfItsEpoch) {
   TestDirectory directory;
   const MutationResult result = directory.Do(Create("r"));
-  EXPECT_EQ(VersionText(result.version), "1/1");
-  EXPECT_EQ(VersionText(result.previous_version), "1/0");
+  EXPECT_EQ(ToString(result.version), "1/1");
+  EXPECT_EQ(ToString(result.previous_version), "1/0");
   EXPECT_EQ(directory.At("r"), "1/1");
   EXPECT_THAT(directory.Nodes("r"), IsEmpty());
   EXPECT_THAT(directory.published, ElementsAre(ElementsAre("r")));
@@ -89,8 +89,8 @@ TEST(Directory, RevisionsAreDenseAndRefusalsUseNone) {
   EXPECT_TRUE(absl::IsAlreadyExists(directory.Refused(Add("r", "n1"))));
   EXPECT_TRUE(absl::IsNotFound(directory.Refused(Change("r", {RemoveOp("n2")}))));
   const MutationResult result = directory.Do(Change("r", {AddOp("n2"), WeightOp("n1", 2), AddOp("n3")}));
-  EXPECT_EQ(VersionText(result.previous_version), "1/2");
-  EXPECT_EQ(VersionText(result.version), "1/3") << "many operations are one revision";
+  EXPECT_EQ(ToString(result.previous_version), "1/2");
+  EXPECT_EQ(ToString(result.version), "1/3") << "many operations are one revision";
   EXPECT_THAT(directory.Nodes("r"), ElementsAre("n1", "n2", "n3"));
 }
 
@@ -100,7 +100,7 @@ TEST(Directory, AChangeThatChangesNothingUsesNoRevision) {
   directory.bursts.clear();
   directory.published.clear();
   const MutationResult result = directory.Do(Change("r", {WeightOp("n1", 1)}));
-  EXPECT_EQ(VersionText(result.version), "1/2");
+  EXPECT_EQ(ToString(result.version), "1/2");
   EXPECT_EQ(result.previous_version, result.version);
   EXPECT_THAT(directory.bursts, IsEmpty());
   EXPECT_THAT(directory.published, IsEmpty());
@@ -112,11 +112,11 @@ TEST(Directory, AKnownIdIsRefusedAndOneThatWasRemovedComesBackWithItsNewAddress)
   TestDirectory directory;
   directory.Make("r");
   const Mutation first = WithId(Change("r", {AddOp("n1", 1, "10.0.0.1:1")}), "first", 1);
-  EXPECT_EQ(VersionText(directory.Do(first).version), "1/2");
+  EXPECT_EQ(ToString(directory.Do(first).version), "1/2");
   const absl::Status refused = directory.Refused(Change("r", {AddOp("n1", 1, "10.0.0.2:1")}));
   EXPECT_TRUE(absl::IsAlreadyExists(refused)) << refused;
   EXPECT_EQ(directory.State("r")->ring.node(0).address, "10.0.0.1:1");
-  EXPECT_EQ(VersionText(directory.Do(first).version), "1/2");
+  EXPECT_EQ(ToString(directory.Do(first).version), "1/2");
   directory.Do(Forced(Change("r", {RemoveOp("n1")})));
   directory.Do(Change("r", {AddOp("n1", 1, "10.0.0.2:1")}));
   EXPECT_EQ(directory.At("r"), "1/4");
@@ -163,7 +163,7 @@ TEST(Directory, AnEpochIsAboveThatOfARefusedRing) {
   directory.store_verdict = absl::UnavailableError("disk");
   (void)directory.Refused(Create("r"));
   directory.store_verdict = absl::OkStatus();
-  EXPECT_EQ(VersionText(directory.Do(Create("r")).version), "2/1");
+  EXPECT_EQ(ToString(directory.Do(Create("r")).version), "2/1");
 }
 
 TEST(Directory, ALostExpectedVersionNamesBothVersionsAndWhoWasFirst) {
@@ -184,7 +184,7 @@ TEST(Directory, ALostExpectedVersionNamesBothVersionsAndWhoWasFirst) {
   EXPECT_TRUE(absl::IsAborted(directory.Refused(drop)));
   mutation.validate_only = false;
   mutation.expected_version = ring::Version{1, 2};
-  EXPECT_EQ(VersionText(directory.Do(mutation).version), "1/3");
+  EXPECT_EQ(ToString(directory.Do(mutation).version), "1/3");
 }
 
 TEST(Directory, InOneBurstOnlyTheFirstOfTwoWithTheSameExpectedVersionWins) {
@@ -209,8 +209,8 @@ class DirectoryRetry : public ::testing::Test {
   }
   // Expects the answer that a change to 1/2 had, and that nothing happened since.
   void ExpectAsFirst(const absl::StatusOr<MutationResult>& result) {
-    EXPECT_EQ(VersionText(Answer(result).version), "1/2");
-    EXPECT_EQ(VersionText(Answer(result).previous_version), "1/1");
+    EXPECT_EQ(ToString(Answer(result).version), "1/2");
+    EXPECT_EQ(ToString(Answer(result).previous_version), "1/1");
   }
   TestDirectory directory_;
   const Mutation add_ = WithId(Add("r", "n1"), "id", 1);
@@ -269,14 +269,14 @@ TEST_F(DirectoryRetry, OnlyAcceptedChangesKeepTheirId) {
   directory_.store_verdict = absl::UnavailableError("disk");
   (void)directory_.Refused(WithId(Add("r", "n2"), "id", 2));
   directory_.store_verdict = absl::OkStatus();
-  EXPECT_EQ(VersionText(directory_.Do(add_).version), "1/3");
+  EXPECT_EQ(ToString(directory_.Do(add_).version), "1/3");
 }
 
 TEST_F(DirectoryRetry, IsNoRetryInAnotherRingOrUnderAnotherId) {
   directory_.Make("r");
   directory_.Make("s");
   directory_.Do(add_);
-  EXPECT_EQ(VersionText(directory_.Do(WithId(Add("s", "n1"), "id", 2)).version), "2/2");
+  EXPECT_EQ(ToString(directory_.Do(WithId(Add("s", "n1"), "id", 2)).version), "2/2");
   EXPECT_TRUE(absl::IsAlreadyExists(directory_.Refused(WithId(Add("r", "n1"), "id2", 1))));
 }
 
@@ -284,14 +284,14 @@ TEST_F(DirectoryRetry, IsNoneInARingThatWasMadeAnew) {
   directory_.Make("r");
   directory_.Do(add_);
   const auto results = directory_->Commit(std::vector<Mutation>{Forced(Delete("r")), Create("r"), add_});
-  EXPECT_EQ(VersionText(Answer(results[2]).version), "2/2") << "not the answer of the ring that has gone";
+  EXPECT_EQ(ToString(Answer(results[2]).version), "2/2") << "not the answer of the ring that has gone";
   EXPECT_THAT(directory_.Nodes("r"), ElementsAre("n1"));
 }
 
 TEST_F(DirectoryRetry, IsIgnoredWithValidateOnly) {
   directory_.Make("r");
   directory_.Do(Checked(add_));
-  EXPECT_EQ(VersionText(directory_.Do(add_).version), "1/2") << "the check did not take the id";
+  EXPECT_EQ(ToString(directory_.Do(add_).version), "1/2") << "the check did not take the id";
   const absl::Status refused = directory_.Refused(Checked(add_));
   EXPECT_TRUE(absl::IsAlreadyExists(refused)) << "a check is no retry: " << refused;
   EXPECT_TRUE(directory_.Try(Checked(WithId(Add("r", "n2"), "id", 2))).ok());
@@ -310,11 +310,11 @@ TEST_F(DirectoryRetry, IsForgottenWithTheHistory) {
 TEST_F(DirectoryRetry, OfADeletionIsAnsweredAsTheFirstForTenMinutes) {
   directory_.Make("r", {"n1"});
   const Mutation drop = WithId(Forced(Delete("r")), "id", 1);
-  EXPECT_EQ(VersionText(directory_.Do(drop).version), "1/2");
+  EXPECT_EQ(ToString(directory_.Do(drop).version), "1/2");
   directory_.now += absl::Minutes(10);
   for (int start = 0; start < 2; ++start) {
     const MutationResult again = directory_.Do(drop);
-    EXPECT_EQ(VersionText(again.version), "1/2");
+    EXPECT_EQ(ToString(again.version), "1/2");
     EXPECT_EQ(again.previous_version, again.version);
     EXPECT_TRUE(absl::IsInvalidArgument(directory_.Refused(WithId(Delete("r"), "id", 2))));
     EXPECT_TRUE(absl::IsNotFound(directory_.Refused(WithId(Delete("r"), "other", 1))));
@@ -326,8 +326,8 @@ TEST_F(DirectoryRetry, OfADeletionLeavesARingThatWasMadeAnewAlone) {
   directory_.Make("r");
   const Mutation drop = WithId(Forced(Delete("r")), "id", 1);
   const auto results = directory_->Commit(std::vector<Mutation>{drop, Create("r"), drop});
-  EXPECT_EQ(VersionText(Answer(results[2]).version), "1/1");
-  EXPECT_EQ(VersionText(directory_.Do(drop).version), "1/1");
+  EXPECT_EQ(ToString(Answer(results[2]).version), "1/1");
+  EXPECT_EQ(ToString(directory_.Do(drop).version), "1/1");
   EXPECT_EQ(directory_.At("r"), "2/1");
 }
 
@@ -358,7 +358,7 @@ TEST_F(DirectoryRetry, ADeletionUnderTheIdOfAChangeIsInvalid) {
 TEST(Directory, ValidateOnlyChangesNothingAndTellsWhatWouldBe) {
   TestDirectory directory;
   const MutationResult create = directory.Do(Checked(Create("r")));
-  EXPECT_EQ(VersionText(create.version), "0/1") << "no epoch is given out";
+  EXPECT_EQ(ToString(create.version), "0/1") << "no epoch is given out";
   EXPECT_FALSE(create.plan->force_needed);
   EXPECT_EQ(directory.At("r"), "absent");
 
@@ -366,9 +366,9 @@ TEST(Directory, ValidateOnlyChangesNothingAndTellsWhatWouldBe) {
   directory.bursts.clear();
   directory.published.clear();
   const MutationResult add = directory.Do(Checked(Add("r", "n3")));
-  EXPECT_EQ(VersionText(add.version), "1/3");
+  EXPECT_EQ(ToString(add.version), "1/3");
   EXPECT_EQ(add.previous_version, add.version);
-  EXPECT_EQ(VersionText(add.plan->state->head.version), "1/4");
+  EXPECT_EQ(ToString(add.plan->state->head.version), "1/4");
   EXPECT_THAT(NodeIds(*add.plan->state), ElementsAre("n1", "n2", "n3"));
   EXPECT_EQ(add.plan->state->head.checksum, add.plan->state->ring.checksum());
   EXPECT_FALSE(add.plan->force_needed);
@@ -378,7 +378,7 @@ TEST(Directory, ValidateOnlyChangesNothingAndTellsWhatWouldBe) {
   EXPECT_EQ(nothing.plan->state->head.version, nothing.version);
 
   const MutationResult drop = directory.Do(Checked(Delete("r")));
-  EXPECT_EQ(VersionText(drop.version), "1/3");
+  EXPECT_EQ(ToString(drop.version), "1/3");
   EXPECT_EQ(drop.plan->state, nullptr);
   EXPECT_TRUE(drop.plan->force_needed);
   EXPECT_THAT(drop.plan->force_reason, HasSubstr("2 nodes"));
@@ -396,9 +396,9 @@ TEST(Directory, APlanInABurstIsMadeOnWhatComesBeforeItAndSeenByNoneAfterIt) {
   const auto results =
       directory->Commit(std::vector<Mutation>{Add("r", "n1"), Checked(Add("r", "n2")), Add("r", "n3")});
   ASSERT_TRUE(results[1].ok());
-  EXPECT_EQ(VersionText(results[1]->version), "1/2");
+  EXPECT_EQ(ToString(results[1]->version), "1/2");
   EXPECT_THAT(NodeIds(*results[1]->plan->state), ElementsAre("n1", "n2"));
-  EXPECT_EQ(VersionText(results[2]->version), "1/3");
+  EXPECT_EQ(ToString(results[2]->version), "1/3");
   EXPECT_THAT(directory.Nodes("r"), ElementsAre("n1", "n3"));
 }
 
@@ -457,7 +457,7 @@ TEST(Directory, DeletingARingWithNodesNeedsForce) {
   const absl::Status refused = directory.Refused(Delete("r"));
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_EQ(ring::ReasonOf(refused), kForceRequired);
-  EXPECT_EQ(VersionText(directory.Do(Forced(Delete("r"))).version), "1/2");
+  EXPECT_EQ(ToString(directory.Do(Forced(Delete("r"))).version), "1/2");
   EXPECT_EQ(directory.At("r"), "absent");
   directory.Make("empty");
   EXPECT_FALSE(directory.Do(Checked(Delete("empty"))).plan->force_needed);
@@ -499,7 +499,7 @@ TEST(Directory, NothingIsPublishedWhenTheStoreRefuses) {
   EXPECT_THAT(directory.published, IsEmpty());
 
   directory.store_verdict = absl::OkStatus();
-  EXPECT_EQ(VersionText(directory.Do(Add("r", "n2")).version), "1/3");
+  EXPECT_EQ(ToString(directory.Do(Add("r", "n2")).version), "1/3");
   EXPECT_NE(before->log->Get(3), nullptr);
 }
 
@@ -555,7 +555,7 @@ TEST(Directory, ABurstOfWhichTheStoreRefusesAPartPublishesTheRest) {
   EXPECT_THAT(directory.published, ElementsAre(ElementsAre("b", "b")));
   EXPECT_THAT(directory.writable, IsEmpty()) << "a lost race is no fault of the store";
   store.lost_ring = "";
-  EXPECT_EQ(VersionText(directory.Do(Add("a", "n2")).version), "1/2");
+  EXPECT_EQ(ToString(directory.Do(Add("a", "n2")).version), "1/2");
 }
 
 TEST(Directory, TellsWhetherTheStoreIsWritableWhenThatChanges) {

@@ -51,10 +51,6 @@ inline Mutation WithId(Mutation mutation, const std::string& request_id, uint64_
   return mutation;
 }
 
-inline std::string VersionText(const ring::Version& version) {
-  return std::to_string(version.epoch) + "/" + std::to_string(version.revision);
-}
-
 inline std::vector<std::string> NodeIds(const RingState& state) {
   std::vector<std::string> ids;
   for (const ring::NodePtr& node : state.ring.table()->nodes) ids.push_back(node->id);

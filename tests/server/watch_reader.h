@@ -18,8 +18,7 @@ namespace ringd::server {
 inline std::string TextOf(const WatchEvent& event) {
   struct Words {
     std::string operator()(const SnapshotChunk& chunk) const {
-      std::string text =
-          fmt::format("snapshot {} {} #{}", chunk.head.name, VersionText(chunk.head.version), chunk.number);
+      std::string text = fmt::format("snapshot {} {} #{}", chunk.head.name, ToString(chunk.head.version), chunk.number);
       // Long chunks are told by their size.
       if (chunk.last - chunk.first > 4) text += fmt::format(" {} nodes", chunk.last - chunk.first);
       for (size_t i = chunk.first; i < chunk.last && chunk.last - chunk.first <= 4; ++i) {
@@ -30,7 +29,7 @@ inline std::string TextOf(const WatchEvent& event) {
       return text;
     }
     std::string operator()(const ChangeEvent& change) const {
-      std::string text = fmt::format("change {} {}", change->ring, VersionText(change->record.version));
+      std::string text = fmt::format("change {} {}", change->ring, ToString(change->record.version));
       for (const ring::NodeDelta& delta : change->record.nodes) {
         text += delta.before == nullptr  ? " +" + delta.after->id
                 : delta.after == nullptr ? " -" + delta.before->id
@@ -39,17 +38,17 @@ inline std::string TextOf(const WatchEvent& event) {
       return text;
     }
     std::string operator()(const RingInSync& in_sync) const {
-      return fmt::format("in_sync {} {}", in_sync.ring, VersionText(in_sync.version));
+      return fmt::format("in_sync {} {}", in_sync.ring, ToString(in_sync.version));
     }
     std::string operator()(const StreamInSync&) const { return "in_sync"; }
     std::string operator()(const Heartbeat& heartbeat) const {
       std::string text = "heartbeat";
-      for (const auto& [ring, version] : heartbeat.moved) text += fmt::format(" {} {}", ring, VersionText(version));
+      for (const auto& [ring, version] : heartbeat.moved) text += fmt::format(" {} {}", ring, ToString(version));
       return text;
     }
     std::string operator()(const Absent& absent) const { return "absent " + absent.ring; }
     std::string operator()(const Deleted& deleted) const {
-      return fmt::format("deleted {} {}", deleted.ring, VersionText(deleted.version));
+      return fmt::format("deleted {} {}", deleted.ring, ToString(deleted.version));
     }
   };
   return std::visit(Words(), event);

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "client/ringctl/utf8.h"
-
 namespace ringd::ctl {
 namespace {
 
@@ -44,15 +42,6 @@ TEST(EscapeForText, EscapesWhatATerminalObeys) {
 }
 
 TEST(EscapeForText, LeavesWhatIsSafe) { EXPECT_EQ(EscapeForText("C:\\é, \u952E"), "C:\\é, \u952E"); }
-
-TEST(IsValidUtf8, AgreesWithTheBoundsOfUtf8) {
-  EXPECT_TRUE(IsValidUtf8(""));
-  EXPECT_TRUE(IsValidUtf8("\u0080\u07FF\u0800\uD7FF\uE000\uFFFF\U00010000\U0010FFFF"));
-  EXPECT_FALSE(IsValidUtf8("\x80"));
-  EXPECT_FALSE(IsValidUtf8("\xE0\x9F\xBF"));
-  EXPECT_FALSE(IsValidUtf8("\xF0\x8F\xBF\xBF"));
-  EXPECT_FALSE(IsValidUtf8("\xF5\x80\x80\x80"));
-}
 
 }  // namespace
 }  // namespace ringd::ctl

@@ -1,0 +1,189 @@
+#include "server/listener.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "fmt/format.h"
+#include "ring/error.h"
+#include "spdlog/spdlog.h"
+
+namespace ringd::server {
+namespace {
+
+// How long to wait when there is no descriptor left: accepting at once would spin.
+constexpr int kPauseMillis = 100;
+constexpr std::chrono::minutes kBetweenWarnings{1};
+
+void SetOption(int socket, int level, int name) {
+  const int yes = 1;
+  setsockopt(socket, level, name, &yes, sizeof(yes));
+}
+
+sockaddr_un UnixName(const std::string& path) {
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
+  return name;
+}
+
+int PortOf(int socket) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof(name);
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) return 0;
+  const bool v6 = name.ss_family == AF_INET6;
+  return ntohs(v6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port
+                  : reinterpret_cast<const sockaddr_in&>(name).sin_port);
+}
+
+// The kernel gives the lowest number that is free, so a number near the limit means that few are.
+bool IsReserved(int fd) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+         static_cast<rlim_t>(fd) + Listener::kReserved >= limit.rlim_cur;
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+int Descriptor::Release() { return std::exchange(fd_, -1); }
+
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& address) {
+  std::unique_ptr<Listener> listener(new Listener(address));
+  const absl::Status bound = address.is_unix() ? listener->BindUnix() : listener->BindTcp();
+  if (!bound.ok()) return bound;
+  listener->stop_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (listener->stop_.get() < 0) return listener->CannotListen(std::strerror(errno));
+  return listener;
+}
+
+Listener::~Listener() { Stop(); }
+
+absl::Status Listener::CannotListen(const std::string& why) const {
+  return ring::Error(absl::StatusCode::kUnavailable, kCannotListen,
+                     fmt::format("cannot listen on {}: {}", address_.ToString(), why));
+}
+
+absl::Status Listener::BindUnix() {
+  const sockaddr_un name = UnixName(address_.unix_path);
+  const auto* bytes = reinterpret_cast<const sockaddr*>(&name);
+  struct stat status;
+  if (lstat(name.sun_path, &status) == 0) {
+    if (!S_ISSOCK(status.st_mode)) return CannotListen("there is a file of that name, which is no socket");
+    const Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (probe.get() < 0) return CannotListen(std::strerror(errno));
+    if (connect(probe.get(), bytes, sizeof(name)) == 0) return CannotListen(std::strerror(EADDRINUSE));
+    if (errno != ECONNREFUSED) return CannotListen(std::strerror(errno));
+    // Left over by a process that did not stop in order.
+    if (unlink(name.sun_path) != 0) return CannotListen(std::strerror(errno));
+  }
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0 || bind(socket.get(), bytes, sizeof(name)) != 0 || listen(socket.get(), SOMAXCONN) != 0) {
+    return CannotListen(std::strerror(errno));
+  }
+  sockets_.push_back(std::move(socket));
+  return absl::OkStatus();
+}
+
+// A name such as localhost may have several addresses; each that this machine has is bound, to the same port.
+absl::Status Listener::BindTcp() {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(address_.host.c_str(), nullptr, &hints, &found);
+  if (error != 0) return CannotListen(gai_strerror(error));
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> guard(found, freeaddrinfo);
+  int last_error = 0;
+  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    sockaddr_storage name{};
+    std::memcpy(&name, info->ai_addr, info->ai_addrlen);
+    auto& port = info->ai_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(name).sin6_port
+                                             : reinterpret_cast<sockaddr_in&>(name).sin_port;
+    port = htons(static_cast<uint16_t>(address_.port));
+    Descriptor socket(::socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    // Without SO_REUSEPORT, which would let two servers share the port in silence.
+    if (socket.get() >= 0) SetOption(socket.get(), SOL_SOCKET, SO_REUSEADDR);
+    if (socket.get() >= 0 && info->ai_family == AF_INET6) SetOption(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY);
+    if (socket.get() < 0 || bind(socket.get(), reinterpret_cast<const sockaddr*>(&name), info->ai_addrlen) != 0 ||
+        listen(socket.get(), SOMAXCONN) != 0) {
+      last_error = errno;
+      if (last_error == EADDRNOTAVAIL || last_error == EAFNOSUPPORT) continue;
+      return CannotListen(std::strerror(last_error));
+    }
+    SetOption(socket.get(), IPPROTO_TCP, TCP_NODELAY);  // connections inherit it
+    address_.port = PortOf(socket.get());
+    sockets_.push_back(std::move(socket));
+  }
+  return sockets_.empty() ? CannotListen(std::strerror(last_error)) : absl::OkStatus();
+}
+
+void Listener::Start(std::function<void(int)> take) {
+  thread_ = std::thread([this, take = std::move(take)] { Run(take); });
+}
+
+void Listener::Stop() {
+  if (thread_.joinable()) {
+    const uint64_t one = 1;
+    (void)!write(stop_.get(), &one, sizeof(one));
+    thread_.join();
+  }
+  if (!sockets_.empty() && address_.is_unix()) unlink(address_.unix_path.c_str());
+  sockets_.clear();
+}
+
+void Listener::Run(const std::function<void(int)>& take) {
+  std::vector<pollfd> polled{{stop_.get(), POLLIN, 0}};
+  for (const Descriptor& socket : sockets_) polled.push_back({socket.get(), POLLIN, 0});
+  bool exhausted = false;
+  while (true) {
+    // While there is no descriptor left, only a stop is waited for.
+    const int ready = exhausted ? poll(polled.data(), 1, kPauseMillis) : poll(polled.data(), polled.size(), -1);
+    if (ready < 0 && errno != EINTR) return spdlog::critical("poll: {}", std::strerror(errno));
+    if (polled[0].revents != 0) return;
+    exhausted = false;
+    for (size_t i = 1; i < polled.size(); i++) exhausted |= !AcceptOne(polled[i].fd, take);
+  }
+}
+
+bool Listener::AcceptOne(int socket, const std::function<void(int)>& take) {
+  Descriptor connection(accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  const int error = errno;
+  if (connection.get() >= 0 && !IsReserved(connection.get())) {
+    take(connection.Release());
+    return true;
+  }
+  const bool exhausted = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+  if (connection.get() >= 0 || exhausted) WarnOfExhaustion();
+  return connection.get() >= 0 || !exhausted;
+}
+
+void Listener::WarnOfExhaustion() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_warning_) return;
+  next_warning_ = now + kBetweenWarnings;
+  spdlog::warn("{}: out of file descriptors, new connections are closed or wait; see ulimit -n", address_.ToString());
+}
+
+}  // namespace ringd::server

@@ -1,0 +1,76 @@
+// Listener: binds an address, accepts connections on a thread of its own, and hands them on.
+//
+// Ours instead of the libraries': gRPC's stops accepting for good once it has run out of file descriptors, and keeps to
+// itself why it could not bind; that of the HTTP library fares no better. This one leaves the last descriptors to the
+// store and the log: a connection that would take one of them is closed at once.
+//
+// Threads: every member from one thread; `take` is called on the listener's own.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/listen_address.h"
+
+namespace ringd::server {
+
+// A file descriptor, closed with its owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(other.Release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+
+  int get() const { return fd_; }
+  int Release();
+
+ private:
+  int fd_;
+};
+
+class Listener {
+ public:
+  // How many descriptors stay free for what is not a connection.
+  static constexpr int kReserved = 32;
+
+  // Binds and listens; connections wait until Start. Port 0 takes a free one. A unix socket's file that nobody listens
+  // on is replaced. UNAVAILABLE with the system's reason when the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address);
+  // Stops.
+  ~Listener();
+
+  // The address that is really listened on.
+  const ListenAddress& address() const { return address_; }
+
+  // Accepts from now on. `take` becomes the owner of a connected socket, non-blocking and close-on-exec, and must not
+  // block.
+  void Start(std::function<void(int)> take);
+
+  // Accepts no more and closes the sockets; removes the file of a unix socket. May be called twice.
+  void Stop();
+
+ private:
+  explicit Listener(const ListenAddress& address) : address_(address) {}
+
+  absl::Status BindUnix();
+  absl::Status BindTcp();
+  absl::Status CannotListen(const std::string& why) const;
+  void Run(const std::function<void(int)>& take);
+  // False when there is no descriptor at all.
+  bool AcceptOne(int socket, const std::function<void(int)>& take);
+  void WarnOfExhaustion();
+
+  ListenAddress address_;
+  std::vector<Descriptor> sockets_;
+  Descriptor stop_;                                       // an eventfd
+  std::chrono::steady_clock::time_point next_warning_{};  // of the listener's thread
+  std::thread thread_;
+};
+
+}  // namespace ringd::server

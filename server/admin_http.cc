@@ -44,7 +44,16 @@ AdminHttp::AdminHttp(const ListenAddress& address) : address_(address), server_(
   });
 }
 
+// The host of a unix socket is empty, for which httplib would take a port of loopback that nobody asked for.
+absl::Status AdminHttp::CheckAddress(const ListenAddress& address) {
+  if (!address.is_unix()) return absl::OkStatus();
+  return ring::Error(
+      absl::StatusCode::kInvalidArgument, ring::kInvalidField,
+      fmt::format("cannot listen on {} for HTTP: it takes HOST:PORT, no unix socket", address.ToString()));
+}
+
 absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress& address) {
+  if (absl::Status status = CheckAddress(address); !status.ok()) return status;
   std::unique_ptr<AdminHttp> http(new AdminHttp(address));
   const bool bound = address.port == 0 ? (http->address_.port = http->server_->bind_to_any_port(address.host)) > 0
                                        : http->server_->bind_to_port(address.host, address.port);

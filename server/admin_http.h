@@ -21,7 +21,9 @@ namespace ringd::server {
 
 class AdminHttp {
  public:
-  // Binds and serves on a thread of its own. UNAVAILABLE when the address cannot be bound.
+  // INVALID_ARGUMENT for a unix socket.
+  static absl::Status CheckAddress(const ListenAddress& address);
+  // Binds and serves on a thread of its own. UNAVAILABLE when the address cannot be bound; errors of CheckAddress.
   static absl::StatusOr<std::unique_ptr<AdminHttp>> Start(const ListenAddress& address);
   ~AdminHttp();
 

@@ -158,6 +158,7 @@ absl::StatusOr<Addresses> ReadAddresses(const Options& options) {
   if (options.http_listen.empty()) return addresses;
   auto http = read(options.http_listen);
   if (!http.ok()) return http.status();
+  if (absl::Status status = AdminHttp::CheckAddress(*http); !status.ok()) return status;
   addresses.http = *http;
   return addresses;
 }

@@ -66,6 +66,7 @@ class StartTest(StartCase):
                     made.append((name, address))
                     shutil.rmtree(self.data)
         self.refused(*self.flags("--init", listen=""))
+        self.refused(*self.flags("--init", http="unix:ringd.sock"), mentions=["unix:ringd.sock", "HOST:PORT"])
         self.assertEqual(made, [], "a data directory was made")
         self.assertFalse(os.path.exists(self.data))
 

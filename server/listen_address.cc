@@ -42,6 +42,10 @@ std::string ListenAddress::ToString() const {
 absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
   ListenAddress address;
   if (text.starts_with("unix:")) {
+    // What follows "//" is a host's name, up to the next "/".
+    if (text.starts_with("unix://") && text.size() > 7 && text[7] != '/') {
+      return Malformed(text, "write unix:PATH or unix:///PATH");
+    }
     address.unix_path = text.substr(text.starts_with("unix://") ? 7 : 5);
     constexpr size_t kMaxPath = 107;  // sun_path less its end
     if (address.unix_path.empty() || address.unix_path.size() > kMaxPath) {
@@ -89,6 +93,11 @@ std::string WhyNotBindableUnix(const std::string& path) {
   close(fd);
   if (answered) return std::strerror(EADDRINUSE);
   if (why != ENOENT && why != ECONNREFUSED) return std::strerror(why);
+  // What is no socket stays where it is, also a link to nowhere.
+  std::error_code ignored;
+  if (exists(std::filesystem::symlink_status(path, ignored)) && !std::filesystem::is_socket(path, ignored)) {
+    return std::strerror(EADDRINUSE);
+  }
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
 }

@@ -15,21 +15,21 @@ struct DurationRange {
   absl::Duration most;
 };
 
-absl::Duration ParseDuration(const std::string& text, const DurationRange& range) {
+absl::Duration ParseDuration(const std::string& name, const std::string& text, const DurationRange& range) {
   absl::Duration duration;
   if (!absl::ParseDuration(text, &duration)) {
-    throw CLI::ValidationError(fmt::format("\"{}\" is not a duration such as 10s, 500ms or 720h", text));
+    throw CLI::ValidationError(name, fmt::format("\"{}\" is not a duration such as 10s, 500ms or 720h", text));
   }
   if (duration < range.least || duration > range.most) {
-    throw CLI::ValidationError(fmt::format("\"{}\" is not within {} and {}", text, absl::FormatDuration(range.least),
-                                           absl::FormatDuration(range.most)));
+    throw CLI::ValidationError(name, fmt::format("\"{}\" is not within {} and {}", text,
+                                                 absl::FormatDuration(range.least), absl::FormatDuration(range.most)));
   }
   return duration;
 }
 
 void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, const DurationRange& range,
                  const std::string& help) {
-  const auto parse = [&value, range](const std::string& text) { value = ParseDuration(text, range); };
+  const auto parse = [&value, name, range](const std::string& text) { value = ParseDuration(name, text, range); };
   app.add_option_function<std::string>(name, parse, help)
       ->type_name("DURATION")
       ->default_str(absl::FormatDuration(value));
@@ -60,7 +60,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   app.footer("Example:\n  ringd --data-dir /var/lib/ringd --init");
   app.add_option("--listen", options.listen, "Address for gRPC: HOST:PORT (port 0 takes a free one) or unix:///PATH")
       ->capture_default_str();
-  app.add_option("--http-listen", options.http_listen, "Address for probes over HTTP; empty = none")
+  app.add_option("--http-listen", options.http_listen, "HOST:PORT for probes over HTTP; empty = none")
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir, "Directory of the durable store; it must exist, or see --init")
       ->type_name("DIR");

@@ -1,15 +1,30 @@
 #include "server/admin_http.h"
 
 #include <httplib.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
-#include "fmt/format.h"
-#include "ring/error.h"
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "server/listener.h"
 
 namespace ringd::server {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr char kText[] = "text/plain; charset=utf-8";
+constexpr std::chrono::seconds kReadWithin{1};
+constexpr std::chrono::seconds kWriteWithin{5};
+constexpr size_t kThreads = 32;
+constexpr size_t kMaxConnections = 256;
 
 void SetHeaders(httplib::Response& response) {
   response.set_header("Cache-Control", "no-store");
@@ -17,53 +32,130 @@ void SetHeaders(httplib::Response& response) {
   response.set_header("Content-Security-Policy", "default-src 'none'");
 }
 
+// A connected socket with a time for the whole request and one for the whole answer.
+class TimedStream final : public httplib::Stream {
+ public:
+  // Both are borrowed. When `stop` becomes readable, waiting ends.
+  TimedStream(int socket, int stop) : socket_(socket), stop_(stop) {}
+
+  bool is_readable() const override { return first_ < last_ || Wait(POLLIN, start_ + kReadWithin); }
+  bool is_writable() const override { return Wait(POLLOUT, start_ + kWriteWithin); }
+
+  // The library asks for one byte at a time.
+  ssize_t read(char* bytes, size_t size) override {
+    if (first_ == last_) {
+      if (!is_readable()) return -1;
+      const ssize_t got = recv(socket_, buffer_.data(), buffer_.size(), 0);
+      if (got <= 0) return got;
+      first_ = 0;
+      last_ = static_cast<size_t>(got);
+    }
+    const size_t count = std::min(size, last_ - first_);
+    std::copy_n(buffer_.data() + first_, count, bytes);
+    first_ += count;
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* bytes, size_t size) override {
+    return is_writable() ? send(socket_, bytes, size, MSG_NOSIGNAL) : -1;
+  }
+
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return socket_; }
+
+ private:
+  bool Wait(short events, Clock::time_point until) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    std::array<pollfd, 2> polled{{{socket_, events, 0}, {stop_, POLLIN, 0}}};
+    return left > 0 && poll(polled.data(), polled.size(), static_cast<int>(left)) > 0 && polled[1].revents == 0;
+  }
+
+  const int socket_;
+  const int stop_;
+  const Clock::time_point start_ = Clock::now();
+  std::array<char, 4'096> buffer_;
+  size_t first_ = 0;
+  size_t last_ = 0;
+};
+
+// The library's server without its sockets.
+class Router final : public httplib::Server {
+ public:
+  explicit Router(const std::atomic<bool>& ready) {
+    set_payload_max_length(0);
+    Get("/livez", [](const httplib::Request&, httplib::Response& response) {
+      SetHeaders(response);
+      response.set_content("ok\n", kText);
+    });
+    Get("/readyz", [&ready](const httplib::Request&, httplib::Response& response) {
+      const bool now = ready;
+      SetHeaders(response);
+      if (!now) response.status = 503;
+      response.set_content(now ? "ok\n" : "not serving\n", kText);
+    });
+    Get("/version", [](const httplib::Request&, httplib::Response& response) {
+      SetHeaders(response);
+      response.set_content("ringd " RINGD_VERSION "\n", kText);
+    });
+  }
+
+  void Answer(httplib::Stream& stream) {
+    bool closed = false;
+    process_request(stream, /*close_connection=*/true, closed, nullptr);
+  }
+};
+
 }  // namespace
 
-AdminHttp::AdminHttp(const ListenAddress& address) : address_(address), server_(std::make_unique<httplib::Server>()) {
-  server_->set_payload_max_length(0);
-  server_->set_keep_alive_max_count(1);
-  server_->set_read_timeout(1);
-  server_->set_write_timeout(1);
-  // Without SO_REUSEPORT, which would let two servers share the port in silence.
-  server_->set_socket_options([](socket_t socket) {
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  });
-  server_->Get("/livez", [](const httplib::Request&, httplib::Response& response) {
-    SetHeaders(response);
-    response.set_content("ok\n", kText);
-  });
-  server_->Get("/readyz", [this](const httplib::Request&, httplib::Response& response) {
-    SetHeaders(response);
-    if (!ready_) response.status = 503;
-    response.set_content(ready_ ? "ok\n" : "not serving\n", kText);
-  });
-  server_->Get("/version", [](const httplib::Request&, httplib::Response& response) {
-    SetHeaders(response);
-    response.set_content("ringd " RINGD_VERSION "\n", kText);
-  });
-}
+// The listener's thread takes connections in, the pool's threads answer them.
+class AdminHttp::Connections {
+ public:
+  Connections(std::unique_ptr<Listener> listener, const std::atomic<bool>& ready)
+      : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), router_(ready), listener_(std::move(listener)) {
+    listener_->Start([this](int socket) { Take(socket); });
+  }
+  ~Connections() {
+    listener_->Stop();
+    const uint64_t one = 1;
+    (void)!write(stop_.get(), &one, sizeof(one));
+    pool_.shutdown();
+  }
+
+  const ListenAddress& address() const { return listener_->address(); }
+
+ private:
+  void Take(int socket) {
+    if (open_ >= kMaxConnections) {
+      close(socket);
+      return;
+    }
+    open_++;
+    pool_.enqueue([this, socket] {
+      TimedStream stream(socket, stop_.get());
+      router_.Answer(stream);
+      shutdown(socket, SHUT_RDWR);
+      close(socket);
+      open_--;
+    });
+  }
+
+  const Descriptor stop_;  // an eventfd
+  Router router_;
+  std::atomic<size_t> open_ = 0;
+  httplib::ThreadPool pool_{kThreads};
+  std::unique_ptr<Listener> listener_;
+};
 
 absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress& address) {
-  std::unique_ptr<AdminHttp> http(new AdminHttp(address));
-  const bool bound = address.port == 0 ? (http->address_.port = http->server_->bind_to_any_port(address.host)) > 0
-                                       : http->server_->bind_to_port(address.host, address.port);
-  if (!bound) {
-    return ring::Error(absl::StatusCode::kUnavailable, kCannotListen,
-                       fmt::format("cannot listen on {} for HTTP: {}", address.ToString(), WhyNotBindable(address)));
-  }
-  http->thread_ = std::thread([self = http.get()] {
-    self->server_->listen_after_bind();
-    self->ended_ = true;
-  });
-  // A stop that comes before the server runs would be lost.
-  while (!http->server_->is_running() && !http->ended_) std::this_thread::yield();
+  auto listener = Listener::Bind(address);
+  if (!listener.ok()) return listener.status();
+  std::unique_ptr<AdminHttp> http(new AdminHttp());
+  http->connections_ = std::make_unique<Connections>(*std::move(listener), http->ready_);
   return http;
 }
 
-AdminHttp::~AdminHttp() {
-  server_->stop();
-  if (thread_.joinable()) thread_.join();
-}
+AdminHttp::~AdminHttp() = default;
+
+const ListenAddress& AdminHttp::address() const { return connections_->address(); }
 
 }  // namespace ringd::server

@@ -1,16 +1,9 @@
 #include "server/listen_address.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
+#include <netinet/in.h>
 
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <filesystem>
-#include <memory>
 
 #include "fmt/format.h"
 #include "ring/error.h"
@@ -41,6 +34,10 @@ std::string ListenAddress::ToString() const {
 absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text) {
   ListenAddress address;
   if (text.starts_with("unix:")) {
+    // What follows "//" is a host's name, up to the next "/".
+    if (text.starts_with("unix://") && text.size() > 7 && text[7] != '/') {
+      return Malformed(text, "write unix:PATH or unix:///PATH");
+    }
     address.unix_path = text.substr(text.starts_with("unix://") ? 7 : 5);
     constexpr size_t kMaxPath = 107;  // sun_path less its end
     if (address.unix_path.empty() || address.unix_path.size() > kMaxPath) {
@@ -72,48 +69,6 @@ absl::Status CheckLocal(const ListenAddress& address) {
                      fmt::format("refusing to listen on {}: it is neither loopback nor a unix socket, and mTLS is not "
                                  "configured (this version has none yet)",
                                  address.ToString()));
-}
-
-namespace {
-
-// A socket file that nobody listens on is left over and may be replaced.
-std::string WhyNotBindableUnix(const std::string& path) {
-  sockaddr_un name{};
-  name.sun_family = AF_UNIX;
-  path.copy(name.sun_path, sizeof(name.sun_path) - 1);
-  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  if (fd < 0) return std::strerror(errno);
-  const bool answered = connect(fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0;
-  const int why = errno;
-  close(fd);
-  if (answered) return std::strerror(EADDRINUSE);
-  if (why != ENOENT && why != ECONNREFUSED) return std::strerror(why);
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
-}
-
-}  // namespace
-
-std::string WhyNotBindable(const ListenAddress& address) {
-  if (address.is_unix()) return WhyNotBindableUnix(address.unix_path);
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
-  if (error != 0) return gai_strerror(error);
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> guard(found, freeaddrinfo);
-  for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
-    const int fd = socket(info->ai_family, info->ai_socktype, 0);
-    if (fd < 0) continue;
-    const int yes = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    const bool bound = bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, 1) == 0;
-    const int why = errno;
-    close(fd);
-    if (!bound) return std::strerror(why);
-  }
-  return "";
 }
 
 }  // namespace ringd::server

@@ -29,8 +29,4 @@ absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
 // FAILED_PRECONDITION unless the address is loopback (127.0.0.0/8, ::1, localhost) or a unix socket.
 absl::Status CheckLocal(const ListenAddress& address);
 
-// Why the address cannot be bound right now, in the system's words; empty when it can. For the message after a failed
-// start, since gRPC keeps the reason to itself.
-std::string WhyNotBindable(const ListenAddress& address);
-
 }  // namespace ringd::server

@@ -1,5 +1,8 @@
 // ringd: reads the options, opens the store, serves until SIGTERM or SIGINT, drains.
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <memory>
@@ -8,7 +11,7 @@
 #include "server/options.h"
 #include "server/server.h"
 #include "server/sqlite_store.h"
-#include "spdlog/sinks/stdout_sinks.h"
+#include "server/stderr_log.h"
 #include "spdlog/spdlog.h"
 
 namespace ringd::server {
@@ -23,19 +26,38 @@ sigset_t StopSignals() {
   return signals;
 }
 
-int Fail(const absl::Status& status) {
+// Whoever starts a server closed would give the numbers of these to a socket or the store, and the log would go there.
+void OpenStandardStreams() {
+  for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+    if (fd <= STDERR_FILENO) continue;
+    close(fd);
+    return;
+  }
+}
+
+// Each connection takes a descriptor; the soft limit is low for the sake of programs that use select().
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Fail(const absl::Status& status, int exit_code = 1) {
   spdlog::critical("{}", std::string(status.message()));
-  return 1;
+  return exit_code;
 }
 
 int Run(const Options& options) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store like a full disk
+  RaiseDescriptorLimit();
 
   // Before anything is made on the disk.
   const auto addresses = ReadAddresses(options);
-  if (!addresses.ok()) return Fail(addresses.status());
+  if (!addresses.ok()) return Fail(addresses.status(), absl::IsInvalidArgument(addresses.status()) ? 2 : 1);
   auto store = SqliteStore::Open(options.data_dir, options.init ? InitMode::kCreate : InitMode::kMustExist);
   if (!store.ok()) return Fail(store.status());
   auto server = Server::Start(options, *addresses, *std::move(store));
@@ -57,8 +79,8 @@ int Run(const Options& options) {
 }  // namespace ringd::server
 
 int main(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("ringd"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%fZ %l %v", spdlog::pattern_time_type::utc);
+  ringd::server::OpenStandardStreams();
+  ringd::server::LogToStderr();
   const ringd::server::ParsedOptions parsed = ringd::server::ParseOptions(argc, argv);
   return parsed.run ? ringd::server::Run(parsed.options) : parsed.exit_code;
 }

@@ -15,21 +15,21 @@ struct DurationRange {
   absl::Duration most;
 };
 
-absl::Duration ParseDuration(const std::string& text, const DurationRange& range) {
+absl::Duration ParseDuration(const std::string& name, const std::string& text, const DurationRange& range) {
   absl::Duration duration;
   if (!absl::ParseDuration(text, &duration)) {
-    throw CLI::ValidationError(fmt::format("\"{}\" is not a duration such as 10s, 500ms or 720h", text));
+    throw CLI::ValidationError(name, fmt::format("\"{}\" is not a duration such as 10s, 500ms or 720h", text));
   }
   if (duration < range.least || duration > range.most) {
-    throw CLI::ValidationError(fmt::format("\"{}\" is not within {} and {}", text, absl::FormatDuration(range.least),
-                                           absl::FormatDuration(range.most)));
+    throw CLI::ValidationError(name, fmt::format("\"{}\" is not within {} and {}", text,
+                                                 absl::FormatDuration(range.least), absl::FormatDuration(range.most)));
   }
   return duration;
 }
 
 void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, const DurationRange& range,
                  const std::string& help) {
-  const auto parse = [&value, range](const std::string& text) { value = ParseDuration(text, range); };
+  const auto parse = [&value, name, range](const std::string& text) { value = ParseDuration(name, text, range); };
   app.add_option_function<std::string>(name, parse, help)
       ->type_name("DURATION")
       ->default_str(absl::FormatDuration(value));

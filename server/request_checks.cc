@@ -45,6 +45,13 @@ absl::Status CheckRingName(std::string_view name) {
   return absl::OkStatus();
 }
 
+// The first error of a request on one ring; it names the ring.
+absl::Status InRing(const std::string& ring, std::initializer_list<absl::Status> checks) {
+  if (absl::Status status = CheckRingName(ring); !status.ok()) return status;
+  const absl::Status status = FirstOf(checks);
+  return status.ok() ? status : ring::Prefixed(fmt::format("ring {}: ", ring::Quote(ring)), status);
+}
+
 // protobuf has checked that it is UTF-8.
 bool HasControlCharacter(std::string_view text) {
   while (!text.empty()) {
@@ -79,14 +86,19 @@ absl::Status CheckMap(std::string_view what, const Map& map) {
   return absl::OkStatus();
 }
 
+absl::Status CheckWeight(uint32_t weight) {
+  if (weight > kMaxWeight)
+    return ring::InvalidField(fmt::format("weight {} is over the limit of {}", weight, kMaxWeight));
+  return absl::OkStatus();
+}
+
 absl::Status CheckNode(const v1::Node& node) {
-  if (node.weight() > kMaxWeight) {
-    return ring::InvalidField(
-        fmt::format("weight {} of node {} is over the limit of {}", node.weight(), ring::Quote(node.id()), kMaxWeight));
-  }
-  return FirstOf({CheckNodeId(node.id()), CheckText("address", node.address(), kMaxName),
-                  CheckText("zone", node.zone(), kMaxName), CheckText("hash_key", node.hash_key(), kMaxName),
-                  CheckMap(fmt::format("metadata of node {}", ring::Quote(node.id())), node.metadata())});
+  if (absl::Status status = CheckNodeId(node.id()); !status.ok()) return status;
+  const absl::Status status =
+      FirstOf({CheckWeight(node.weight()), CheckText("address", node.address(), kMaxName),
+               CheckText("zone", node.zone(), kMaxName), CheckText("hash_key", node.hash_key(), kMaxName),
+               CheckMap("metadata", node.metadata())});
+  return status.ok() ? status : ring::Prefixed(fmt::format("node {}: ", ring::Quote(node.id())), status);
 }
 
 absl::Status CheckOptions(const v1::MutationOptions& options) {
@@ -119,8 +131,46 @@ absl::Status CheckKey(std::string_view key, size_t max) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTarget(const v1::LookupRequest& request, const RequestLimits& limits) {
+  switch (request.target_case()) {
+    case v1::LookupRequest::kKey:
+      return CheckKey(request.key(), limits.max_key_bytes);
+    case v1::LookupRequest::kPosition:
+      return absl::OkStatus();
+    case v1::LookupRequest::TARGET_NOT_SET:
+      break;
+  }
+  return ring::InvalidField("key is missing");
+}
+
+absl::Status CheckKeys(const v1::BatchLookupRequest& request, const RequestLimits& limits) {
+  if (static_cast<size_t>(request.keys_size()) > limits.max_batch_keys) {
+    return TooMany(fmt::format("{} keys are over the limit of {} a batch", request.keys_size(), limits.max_batch_keys));
+  }
+  for (int i = 0; i < request.keys_size(); i++) {
+    if (absl::Status status = CheckKey(request.keys(i), limits.max_key_bytes); !status.ok()) {
+      return ring::Prefixed(fmt::format("keys[{}]: ", i), status);
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckPageSize(int32_t page_size) {
   if (page_size < 0) return ring::InvalidField(fmt::format("page_size is {}, it must not be negative", page_size));
+  return absl::OkStatus();
+}
+
+absl::Status CheckDefaultWeight(const v1::CreateRingRequest& request) {
+  if (request.has_default_weight() && (request.default_weight() == 0 || request.default_weight() > kMaxWeight)) {
+    return ring::InvalidField(
+        fmt::format("default_weight is {}, it must be 1..{}", request.default_weight(), kMaxWeight));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNoExpectedVersion(const v1::MutationOptions& options) {
+  if (options.has_expected_version())
+    return ring::InvalidField("expected_version must be absent when a ring is created");
   return absl::OkStatus();
 }
 
@@ -133,7 +183,9 @@ absl::Status CheckHistoryLimits(const v1::HistoryLimits& history) {
     const auto& age = history.max_age();
     if (age.seconds() < 1 || age.seconds() > TimeUtil::kDurationMaxSeconds || age.nanos() < 0 ||
         age.nanos() > 999'999'999) {
-      return ring::InvalidField(fmt::format("history_limits.max_age is {} s, it must be at least 1 s", age.seconds()));
+      return ring::InvalidField(
+          fmt::format("history_limits.max_age is {} s and {} ns, it must be 1..{} s and 0..999999999 ns", age.seconds(),
+                      age.nanos(), TimeUtil::kDurationMaxSeconds));
     }
   }
   return absl::OkStatus();
@@ -149,6 +201,18 @@ absl::Status CheckOperation(const v1::NodeOperation& operation) {
       return CheckNodeId(operation.remove().node_id());
     case v1::NodeOperation::OPERATION_NOT_SET:
       break;  // the codec says what is wrong with it
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOperations(const v1::ApplyChangesRequest& request, const RequestLimits& limits) {
+  if (request.operations().empty()) return ring::InvalidField("operations is empty; at least one is required");
+  if (static_cast<size_t>(request.operations_size()) > limits.max_operations) {
+    return TooMany(
+        fmt::format("{} operations are over the limit of {}", request.operations_size(), limits.max_operations));
+  }
+  for (const auto& operation : request.operations()) {
+    if (absl::Status status = CheckOperation(operation); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -195,47 +259,33 @@ class Selection {
 }  // namespace
 
 absl::Status CheckRequest(const v1::CreateRingRequest& request, const RequestLimits&) {
-  if (request.has_default_weight() && (request.default_weight() == 0 || request.default_weight() > kMaxWeight)) {
-    return ring::InvalidField(
-        fmt::format("default_weight is {}, it must be 1..{}", request.default_weight(), kMaxWeight));
-  }
-  if (request.options().has_expected_version()) {
-    return ring::InvalidField("expected_version must be absent when a ring is created");
-  }
-  return FirstOf({CheckRingName(request.ring()), CheckMap("labels", request.labels()),
-                  CheckHistoryLimits(request.history_limits()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckDefaultWeight(request), CheckMap("labels", request.labels()),
+                                 CheckHistoryLimits(request.history_limits()), CheckOptions(request.options()),
+                                 CheckNoExpectedVersion(request.options())});
 }
 
 absl::Status CheckRequest(const v1::DeleteRingRequest& request, const RequestLimits&) {
-  return FirstOf({CheckRingName(request.ring()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::AddNodeRequest& request, const RequestLimits&) {
-  return FirstOf({CheckRingName(request.ring()), CheckNode(request.node()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckNode(request.node()), CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::RemoveNodeRequest& request, const RequestLimits&) {
-  return FirstOf({CheckRingName(request.ring()), CheckNodeId(request.node_id()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckNodeId(request.node_id()), CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::UpdateNodeRequest& request, const RequestLimits&) {
-  return FirstOf({CheckRingName(request.ring()), CheckNode(request.node()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckNode(request.node()), CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::ApplyChangesRequest& request, const RequestLimits& limits) {
-  if (request.operations().empty()) return ring::InvalidField("operations is empty; at least one is required");
-  if (static_cast<size_t>(request.operations_size()) > limits.max_operations) {
-    return TooMany(
-        fmt::format("{} operations are over the limit of {}", request.operations_size(), limits.max_operations));
-  }
-  for (const auto& operation : request.operations()) {
-    if (absl::Status status = CheckOperation(operation); !status.ok()) return status;
-  }
-  return FirstOf({CheckRingName(request.ring()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckOperations(request, limits), CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::GetRingRequest& request, const RequestLimits&) {
-  return FirstOf({CheckRingName(request.ring()), CheckPageSize(request.page_size())});
+  return InRing(request.ring(), {CheckPageSize(request.page_size())});
 }
 
 absl::Status CheckRequest(const v1::ListRingsRequest& request, const RequestLimits&) {
@@ -244,30 +294,11 @@ absl::Status CheckRequest(const v1::ListRingsRequest& request, const RequestLimi
 }
 
 absl::Status CheckRequest(const v1::LookupRequest& request, const RequestLimits& limits) {
-  if (absl::Status status = FirstOf({CheckRingName(request.ring()), CheckOwners(request)}); !status.ok()) return status;
-  switch (request.target_case()) {
-    case v1::LookupRequest::kKey:
-      return CheckKey(request.key(), limits.max_key_bytes);
-    case v1::LookupRequest::kPosition:
-      return absl::OkStatus();
-    case v1::LookupRequest::TARGET_NOT_SET:
-      break;
-  }
-  return ring::InvalidField("key is missing");
+  return InRing(request.ring(), {CheckOwners(request), CheckTarget(request, limits)});
 }
 
 absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLimits& limits) {
-  if (absl::Status status = FirstOf({CheckRingName(request.ring()), CheckOwners(request)}); !status.ok()) return status;
-  if (static_cast<size_t>(request.keys_size()) > limits.max_batch_keys) {
-    return TooMany(fmt::format("ring {}: {} keys are over the limit of {} a batch", ring::Quote(request.ring()),
-                               request.keys_size(), limits.max_batch_keys));
-  }
-  for (int i = 0; i < request.keys_size(); i++) {
-    if (absl::Status status = CheckKey(request.keys(i), limits.max_key_bytes); !status.ok()) {
-      return ring::Prefixed(fmt::format("keys[{}]: ", i), status);
-    }
-  }
-  return absl::OkStatus();
+  return InRing(request.ring(), {CheckOwners(request), CheckKeys(request, limits)});
 }
 
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits) {

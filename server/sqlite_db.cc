@@ -20,6 +20,20 @@ bool IsOutOfSpace(int code, int system_error) {
   return code == SQLITE_IOERR_WRITE && (system_error == EDQUOT || system_error == EFBIG);
 }
 
+// The system's error behind the last failed call on the database's file or its log. What sqlite3_system_errno tells is
+// errno as a later call left it.
+int SystemError(sqlite3* handle) {
+  for (const int of : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
+    sqlite3_file* file = nullptr;
+    int error = 0;
+    if (sqlite3_file_control(handle, "main", of, &file) == SQLITE_OK && file != nullptr && file->pMethods != nullptr &&
+        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error != 0) {
+      return error;
+    }
+  }
+  return sqlite3_system_errno(handle);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SqliteDb>> SqliteDb::Open(const std::string& path) {
@@ -100,7 +114,7 @@ void SqliteDb::SetLogOnClose(LogOnClose mode) {
 }
 
 absl::Status SqliteDb::Error(int code) const {
-  const int system_error = sqlite3_system_errno(handle_);
+  const int system_error = SystemError(handle_);
   const std::string file = fmt::format("\"{}\"", path_);
   if (IsOutOfSpace(code, system_error)) {
     return ring::Error(absl::StatusCode::kResourceExhausted, kStoreFull, fmt::format("{}: the disk is full", file));

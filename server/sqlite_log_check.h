@@ -4,7 +4,8 @@
 // a crash cut short, of which nobody was told. But a transaction is begun only when the one before it is on the disk.
 // So where a frame is wrong and a whole later transaction is begun behind it, what is wrong was acknowledged.
 //
-// Damage within the last two transactions cannot be told from a crash, and is not found.
+// Damage in the last transaction, or in the frame that ends the one before it, cannot be told from a crash, and is not
+// found.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // The file of a SqliteStore before SQLite touches it: made as a whole, or refused with a reason.
 //
 // Errors: NOT_FOUND no store there and none to be made; FAILED_PRECONDITION what is there is not a store that this
-// binary reads, each case in its own words; DATA_LOSS its log is damaged where acknowledged changes follow; else as of SqliteDb. What is refused is left as it was.
+// binary reads, each case in its own words; DATA_LOSS its log is damaged where acknowledged changes follow; else as of
+// SqliteDb. What is refused is left as it was.
 #pragma once
 
 #include <string>

@@ -83,7 +83,7 @@ apt_get() {
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120 -qq "$@" >>"$log" 2>&1 </dev/null
 }
 if [ ${#as_root[@]} -gt 0 ] && ! sudo -v; then give_up 'sudo refuses'; fi
-printf 'installing %d packages: %s\n' ${#missing[@]} "${missing[*]}"
+printf 'installing: %s\n' "${missing[*]}"
 apt_get update || true # one broken source need not matter; if it does, the next step says so
 if ! apt_get install -y --no-install-recommends "${missing[@]}"; then
   tail -n 20 "$log" >&2

@@ -50,7 +50,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-mkdir -p "$build_dir/quickstart"
+no_server() { printf 'No ringd of an earlier quick start is running.\n'; }
+
+if [ $only_stop = yes ] && [ ! -d "$build_dir/quickstart" ]; then no_server; exit 0; fi
+mkdir -p "$build_dir/quickstart" || die 'cannot write there; --build-dir takes another place'
 build_dir=$(cd "$build_dir" && pwd)
 state_dir=$build_dir/quickstart
 pid_file=$state_dir/ringd.pid
@@ -113,7 +116,7 @@ if [ $only_stop = yes ]; then
     stop_server "$pid"
     printf 'Stopped ringd (pid %s).\n' "$pid"
   else
-    printf 'No ringd of an earlier quick start is running.\n'
+    no_server
   fi
   rm -f "$pid_file"
   exit 0
@@ -122,27 +125,33 @@ fi
 # ---- packages and build ---------------------------------------------------------------------------------------------
 
 build() {
-  local missing=0 options=() build_options=()
+  local missing=0 lacking='' options=() build_options=()
   "$root/deploy/install_packages.sh" ${install_options[@]+"${install_options[@]}"} "$root/deploy/packages.txt" || missing=$?
   case $missing in
     0) ;;
-    3) printf 'Building with what is there.\n' ;;
+    3)
+      printf 'Building with what is there.\n'
+      lacking=' (packages are missing: see above)'
+      ;;
     *) die 'could not install the packages; --no-install builds with what is there' ;;
   esac
   command -v cmake >/dev/null || die 'cmake is not installed'
-  # A build directory keeps the generator that it was made with.
+  # A build directory keeps the generator that it was made with, also one that was not there.
+  if [ ! -f "$build_dir/build.ninja" ] && [ ! -f "$build_dir/Makefile" ]; then
+    rm -rf "$build_dir/CMakeCache.txt" "$build_dir/CMakeFiles"
+  fi
   if [ ! -f "$build_dir/CMakeCache.txt" ] && command -v ninja >/dev/null; then options=(-G Ninja); fi
   if ! cmake -S "$root" -B "$build_dir" ${options[@]+"${options[@]}"} >"$build_log" 2>&1; then
     grep -A 20 'CMake Error' "$build_log" | head -n 40 >&2 || tail -n 20 "$build_log" >&2
-    die "cmake could not configure the build; all of it is in $(shown "$build_log")"
+    die "cmake could not configure the build$lacking; all of it is in $(shown "$build_log")"
   fi
-  printf 'Building ringd and ringctl; the first time takes minutes.\n'
+  printf 'Building ringd and ringctl%s.\n' "$([ -x "$build_dir/bin/ringctl" ] || printf '; the first time takes minutes')"
   build_options=(--build "$build_dir" --parallel "$(nproc)" --target ringd ringctl)
   if [ -t 1 ] && [ "${TERM:-dumb}" != dumb ]; then
-    cmake "${build_options[@]}" || die 'the build failed'
+    cmake "${build_options[@]}" || die "the build failed$lacking"
   elif ! cmake "${build_options[@]}" >>"$build_log" 2>&1; then
     tail -n 40 "$build_log" >&2
-    die "the build failed; all of it is in $(shown "$build_log")"
+    die "the build failed$lacking; all of it is in $(shown "$build_log")"
   fi
   bin_dir=$build_dir/bin
 }
@@ -276,7 +285,7 @@ node_shares() {
 # show_table OWNERS: keys per node next to the node's share of the ring.
 show_table() {
   node_shares >"$state_dir/shares"
-  awk -v total="$key_count" '
+  LC_ALL=C awk -v total="$key_count" '
     NR == FNR { split($0, row, "\t"); keys[row[2]]++; next }
     FNR == 1  { printf "\n  %-6s %8s %9s %14s\n", "NODE", "KEYS", "OF KEYS", "SHARE OF RING" }
               { printf "  %-6s %8d %8.1f%% %13.1f%%\n", $1, keys[$1], 100 * keys[$1] / total, 100 * $2 }

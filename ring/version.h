@@ -11,7 +11,7 @@ struct Version {
   uint64_t epoch = 0;
   uint64_t revision = 0;
 
-  auto operator<=>(const Version&) const = default;
+  auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 misreads it
 };
 
 // EPOCH/REVISION, as texts and logs show a version.

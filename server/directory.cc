@@ -36,7 +36,7 @@ std::string WhyForce(const RingState& state) {
   return fmt::format("the ring has {} nodes", state.ring.node_count());
 }
 
-MutationResult PlanOn(const ring::Version& version, RingStatePtr state, std::string force_reason) {
+MutationResult PlanOn(const ring::Version& version, RingStatePtr state, const std::string& force_reason) {
   return {.version = version,
           .previous_version = version,
           .plan = Plan{.state = std::move(state), .force_needed = !force_reason.empty(), .force_reason = force_reason}};
@@ -155,7 +155,8 @@ class Directory::Burst {
                     .ring = *std::move(made),
                     .log = std::make_shared<ChangeLog>()};
     if (mutation.validate_only) {
-      return PlanOn(state.head.version, std::make_shared<RingState>(std::move(state)), "");
+      const ring::Version version = state.head.version;
+      return PlanOn(version, std::make_shared<RingState>(std::move(state)), "");
     }
     state.head.version.epoch = directory_.NextEpoch();
     directory_.highest_epoch_ = state.head.version.epoch;
@@ -217,8 +218,8 @@ class Directory::Burst {
                            .nodes = std::move(deltas)},
                 .keep_from_revision = revision > max_changes ? revision - max_changes + 1 : 0,
                 .keep_from_time = now_ - head.history_limits.max_age.value_or(directory_.options_.history_age)};
-    const MutationResult result{.version = head.version,
-                                .previous_version = {.epoch = head.version.epoch, .revision = revision - 1}};
+    MutationResult result{.version = head.version,
+                          .previous_version = {.epoch = head.version.epoch, .revision = revision - 1}};
     pending_[mutation.ring] = {.state = state, .write = writes_.size()};
     writes_.push_back(std::move(put));
     after_.push_back(std::move(state));
@@ -364,9 +365,9 @@ absl::Status Directory::Load() {
   for (std::thread& thread : threads) thread.join();
 
   WriterMutexLock lock(mutex_);
-  for (auto& state : restored) {
+  for (const auto& state : restored) {
     if (!state.ok()) return state.status();
-    rings_[(*state)->head.name] = *std::move(state);
+    rings_[(*state)->head.name] = *state;
   }
   return absl::OkStatus();
 }

@@ -39,7 +39,7 @@ uint64_t Fingerprint(const Request& request) {
 }
 
 template <class Request>
-Mutation MutationOf(const Request& request, decltype(Mutation::what) what, std::string actor) {
+Mutation MutationOf(const Request& request, decltype(Mutation::what)&& what, std::string&& actor) {
   const v1::MutationOptions& options = request.options();
   Mutation mutation{.ring = request.ring(),
                     .what = std::move(what),

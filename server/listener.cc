@@ -14,7 +14,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "fmt/format.h"
@@ -28,9 +31,11 @@ namespace {
 constexpr int kPauseMillis = 100;
 constexpr std::chrono::minutes kBetweenWarnings{1};
 
-void SetOption(int socket, int level, int name) {
-  const int yes = 1;
-  setsockopt(socket, level, name, &yes, sizeof(yes));
+// A TCP connection whose peer takes nothing for so long is given up. gRPC does not close one in the middle of a write.
+constexpr int kUserTimeoutMillis = 10'000;
+
+void SetOption(int socket, int level, int name, int value = 1) {
+  setsockopt(socket, level, name, &value, sizeof(value));
 }
 
 sockaddr_un UnixName(const std::string& path) {
@@ -40,13 +45,22 @@ sockaddr_un UnixName(const std::string& path) {
   return name;
 }
 
-int PortOf(int socket) {
+// The own side of a connection or of the socket that it came by: a unix socket's path, or a port; empty for all else.
+// A socket that listens on every address of the machine has another address than its connections.
+std::string OwnSideOf(int fd) {
   sockaddr_storage name{};
   socklen_t size = sizeof(name);
-  if (getsockname(socket, reinterpret_cast<sockaddr*>(&name), &size) != 0) return 0;
-  const bool v6 = name.ss_family == AF_INET6;
-  return ntohs(v6 ? reinterpret_cast<const sockaddr_in6&>(name).sin6_port
-                  : reinterpret_cast<const sockaddr_in&>(name).sin_port);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&name), &size) != 0) return "";
+  switch (name.ss_family) {
+    case AF_UNIX:
+      return reinterpret_cast<const sockaddr_un&>(name).sun_path;
+    case AF_INET:
+      return std::to_string(ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port));
+    case AF_INET6:
+      return std::to_string(ntohs(reinterpret_cast<const sockaddr_in6&>(name).sin6_port));
+    default:
+      return "";
+  }
 }
 
 // The kernel gives the lowest number that is free, so a number near the limit means that few are.
@@ -132,8 +146,10 @@ absl::Status Listener::BindTcp() {
       if (last_error == EADDRNOTAVAIL || last_error == EAFNOSUPPORT) continue;
       return CannotListen(std::strerror(last_error));
     }
-    SetOption(socket.get(), IPPROTO_TCP, TCP_NODELAY);  // connections inherit it
-    address_.port = PortOf(socket.get());
+    // Connections inherit these.
+    SetOption(socket.get(), IPPROTO_TCP, TCP_NODELAY);
+    SetOption(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMillis);
+    address_.port = std::atoi(OwnSideOf(socket.get()).c_str());
     sockets_.push_back(std::move(socket));
   }
   return sockets_.empty() ? CannotListen(std::strerror(last_error)) : absl::OkStatus();
@@ -151,6 +167,15 @@ void Listener::Stop() {
   }
   if (!sockets_.empty() && address_.is_unix()) unlink(address_.unix_path.c_str());
   sockets_.clear();
+}
+
+void Listener::BreakConnections() const {
+  const std::string own_side = address_.is_unix() ? address_.unix_path : std::to_string(address_.port);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    if (OwnSideOf(fd) == own_side) shutdown(fd, SHUT_RDWR);
+  }
 }
 
 void Listener::Run(const std::function<void(int)>& take) {

@@ -52,8 +52,11 @@ class Listener {
   // block.
   void Start(std::function<void(int)> take);
 
-  // Accepts no more and closes the sockets; removes the file of a unix socket. May be called twice.
+  // Accepts no more and closes the listening sockets; removes the file of a unix socket. May be called twice.
   void Stop();
+
+  // Breaks the connections that came this way and are still open, whoever owns them by now.
+  void BreakConnections() const;
 
  private:
   explicit Listener(const ListenAddress& address) : address_(address) {}

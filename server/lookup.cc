@@ -16,7 +16,6 @@ using ringd::ToProto;
 
 // Below a stock client's 4 MiB.
 constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
-constexpr size_t kMaxIndexBytes = 2;  // of a varint below 16,384
 
 absl::Status CheckHasOwners(const RingState& state) {
   if (state.ring.HasOwners()) return absl::OkStatus();
@@ -49,21 +48,21 @@ class NodeTableBuilder {
     return place;
   }
 
-  size_t bytes() const { return bytes_; }
+  // About what the nodes take in the answer, and what an index takes at most.
+  size_t bytes() const { return bytes_ + seen_.size() * kFieldBytes; }
+  size_t index_bytes() const { return seen_.size() <= 1 << 7 ? 1 : seen_.size() <= 1 << 14 ? 2 : 3; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr size_t kFieldBytes = 3;  // tag and length of a node
   // Kept between batches, so that one of few keys does not pay for a ring of many nodes.
-  static thread_local std::vector<uint32_t> places_;
-  static thread_local std::vector<uint32_t> seen_;
+  static inline thread_local std::vector<uint32_t> places_;
+  static inline thread_local std::vector<uint32_t> seen_;
 
   const ring::Ring& ring_;
   v1::BatchLookupResponse* response_;
   size_t bytes_ = 0;
 };
-
-thread_local std::vector<uint32_t> NodeTableBuilder::places_;
-thread_local std::vector<uint32_t> NodeTableBuilder::seen_;
 
 }  // namespace
 
@@ -83,7 +82,8 @@ absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& reque
 
 absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequest& request,
                                v1::BatchLookupResponse* response) {
-  if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
+  // No keys are answered with none, whatever the ring.
+  if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) return status;
   const ring::Ring& ring = state.ring;
   const size_t wanted = WantedOwners(request);
   const size_t per_key = std::min(wanted, ring.table()->zones.weighted_nodes());
@@ -100,8 +100,7 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
     ring.Owners(position, std::span(nodes).first(per_key));
     for (size_t i = 0; i < per_key; i++) indices->AddAlreadyReserved(table.PlaceOf(nodes[i]));
   }
-  // Only long ids and addresses of many nodes come near: indices are small.
-  if (const size_t bytes = table.bytes() + indices->size() * kMaxIndexBytes; bytes > kMaxAnswerBytes) {
+  if (const size_t bytes = table.bytes() + indices->size() * table.index_bytes(); bytes > kMaxAnswerBytes) {
     return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
                        fmt::format("ring {}: the answer would have about {} bytes, the limit is {}; ask for fewer keys",
                                    ring::Quote(state.head.name), bytes, kMaxAnswerBytes));

@@ -9,6 +9,8 @@
 namespace ringd::server {
 namespace {
 
+constexpr int kMost = 1'000'000'000;  // of whatever is counted: far beyond use, and safe to add to
+
 // Durations as Go and systemd users write them: 10s, 100ms, 720h.
 struct DurationRange {
   absl::Duration least;
@@ -38,7 +40,7 @@ void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, 
 void AddLimits(CLI::App& app, Options& options) {
   const std::string group = "Limits";
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
-    app.add_option(name, value, help)->group(group)->check(CLI::PositiveNumber)->capture_default_str();
+    app.add_option(name, value, help)->group(group)->check(CLI::Range(1, kMost))->capture_default_str();
   };
   add("--max-rings", options.max_rings, "Rings in the directory");
   add("--max-nodes", options.ring_limits.max_nodes, "Nodes in a ring");
@@ -68,7 +70,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   AddDuration(app, "--history-age", options.history_age, {absl::Milliseconds(1), absl::Hours(24 * 36'500)},
               "How long the records of changes are kept");
   app.add_option("--history-max", options.history_max, "How many records of changes are kept of a ring")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, kMost))
       ->capture_default_str();
   absl::Duration heartbeat = absl::FromChrono(options.heartbeat_interval);
   AddDuration(app, "--heartbeat-interval", heartbeat, {absl::Milliseconds(1), absl::Hours(24)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -197,9 +198,15 @@ void Server::Drain() {
     std::this_thread::sleep_until(std::min(longest, std::chrono::system_clock::now() + kQuiet));
   }
   parts_->listener->Stop();
-  // By now every call is answered. gRPC waits for connections too, also for one whose client does not look at it.
-  parts_->grpc->Shutdown(
-      std::min(start + parts_->options.drain_timeout, std::chrono::system_clock::now() + kLastAnswers));
+  // By now every call is answered. gRPC waits for connections too, also for one whose client does not read its answer.
+  const auto until = std::min(start + parts_->options.drain_timeout, std::chrono::system_clock::now() + kLastAnswers);
+  std::promise<void> shut;
+  std::thread breaker([this, until, done = shut.get_future()] {
+    if (done.wait_until(until) == std::future_status::timeout) parts_->listener->BreakConnections();
+  });
+  parts_->grpc->Shutdown(until);
+  shut.set_value();
+  breaker.join();
   parts_->grpc.reset();
 }
 

@@ -24,7 +24,8 @@ size_t MessageBytes(const ChangeRecord& change) {
 
 }  // namespace
 
-WatchSession::WatchSession(const Directory& directory, RingSelector selector, std::map<std::string, WatchPosition> held)
+WatchSession::WatchSession(const Directory& directory, RingSelector selector,
+                           const std::map<std::string, WatchPosition>& held)
     : directory_(directory), selector_(std::move(selector)) {
   for (const std::string& name : selector_.names) AddTrack(name);
   if (selector_.prefix.has_value()) {
@@ -32,7 +33,7 @@ WatchSession::WatchSession(const Directory& directory, RingSelector selector, st
       AddTrack(state->head.name);
     }
   }
-  for (auto& [ring, position] : held) {
+  for (const auto& [ring, position] : held) {
     Track& track = AddTrack(ring);
     track.phase = Track::Phase::kClaimed;
     track.position = position;

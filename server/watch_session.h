@@ -90,7 +90,7 @@ using Next = std::variant<WatchEvent, HistoryNeeded, Idle>;
 class WatchSession {
  public:
   // The directory must outlive the session. Call Touch for every ring that is published from before this on.
-  WatchSession(const Directory& directory, RingSelector selector, std::map<std::string, WatchPosition> held);
+  WatchSession(const Directory& directory, RingSelector selector, const std::map<std::string, WatchPosition>& held);
 
   // A ring was created, changed or deleted. Returns whether this session watches it.
   bool Touch(const std::string& ring);

@@ -10,7 +10,7 @@
 namespace ringd::server {
 
 WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, const std::string& connection,
-                                RingSelector selector, std::map<std::string, WatchPosition> held) {
+                                RingSelector selector, const std::map<std::string, WatchPosition>& held) {
   auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub));
   stream->self_ = stream;
   if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
@@ -20,7 +20,7 @@ WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, const
   // Registered before the session looks at the directory, so that nothing published between the two is missed.
   {
     MutexLock lock(stream->mutex_);
-    stream->session_.emplace(directory, std::move(selector), std::move(held));
+    stream->session_.emplace(directory, std::move(selector), held);
   }
   stream->Pump();
   return stream.get();

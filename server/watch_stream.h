@@ -24,7 +24,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   // Starts a stream, or ends it at once when the hub refuses it. The hub and the directory must outlive it.
   // `connection` is the hub's name of the connection that the call came on.
   static WatchStream* Start(const Directory& directory, WatchHub& hub, const std::string& connection,
-                            RingSelector selector, std::map<std::string, WatchPosition> held);
+                            RingSelector selector, const std::map<std::string, WatchPosition>& held);
 
   void Touched(const std::vector<std::string>& rings) override;
   void HeartbeatDue() override;

@@ -23,10 +23,11 @@ void WriteQueue::Submit(Job job) {
                             fmt::format("{} changes wait already, which is the limit", kMaxWaiting));
     } else {
       jobs_.push_back(std::move(job));
+      work_.NotifyOne();
+      return;
     }
   }
-  if (!refusal.ok()) return job.done(std::move(refusal));
-  work_.NotifyOne();
+  job.done(std::move(refusal));
 }
 
 void WriteQueue::Stop() {

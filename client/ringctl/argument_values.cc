@@ -15,7 +15,7 @@ namespace {
 bool IsEndpoint(std::string_view text) {
   if (text.substr(0, 5) == "unix:") return text.size() > 5;
   const std::size_t colon = text.rfind(':');
-  if (colon == std::string_view::npos || colon == 0) return false;
+  if (colon == std::string_view::npos || colon == 0 || text.find('/') != std::string_view::npos) return false;
   const std::optional<uint64_t> port = ParseDecimal(text.substr(colon + 1));
   return port && *port > 0 && *port <= 65535;
 }
@@ -55,6 +55,7 @@ absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text) 
 absl::StatusOr<std::map<std::string, std::string>> ParsePairs(std::string_view what,
                                                               const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pairs;
+  if (texts.size() == 1 && texts.front().empty()) return pairs;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {

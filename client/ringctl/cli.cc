@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <functional>
 #include <iterator>
@@ -262,6 +263,9 @@ void CommandLine::AddReadCommands() {
                                 {{"RING", "KEY"}, true, [this](const Words& words) {
                                    lookup_.ring = words[0];
                                    lookup_.keys.assign(words.begin() + 1, words.end());
+                                   if (words.size() > 2 && std::count(words.begin() + 1, words.end(), "-") > 0) {
+                                     throw UsageError{"`-` stands for all of stdin: no KEY goes with it", ""};
+                                   }
                                    Session session(global_);
                                    return Lookup(session, lookup_);
                                  }});
@@ -276,14 +280,15 @@ void CommandLine::AddReadCommands() {
       "\"key_base64\".\n"
       "--timeout holds for each batch. After `--` a KEY may begin with `-`.");
 
-  CLI::App* watch = AddCommand(&app_, "watch", "print what happens to a ring, for ever, through lost connections",
-                               {{"RING"}, false, [this](const Words& words) {
-                                  if (global_.format != Format::kTable && global_.format != Format::kJson) {
-                                    throw UsageError{"watch prints -o table or -o json", ""};
-                                  }
-                                  watch_.ring = words[0];
-                                  return Watch(global_, watch_);
-                                }});
+  CLI::App* watch =
+      AddCommand(&app_, "watch", "print what happens to a ring, for ever, through lost connections; -o table or json",
+                 {{"RING"}, false, [this](const Words& words) {
+                    if (global_.format != Format::kTable && global_.format != Format::kJson) {
+                      throw UsageError{"watch prints -o table or -o json", ""};
+                    }
+                    watch_.ring = words[0];
+                    return Watch(global_, watch_);
+                  }});
   AddVersion(watch, "--from", &watch_.from, "the version that is held: changes since then come first");
 
   AddCommand(&app_, "status", "health, build and rings of every endpoint",
@@ -312,7 +317,8 @@ void CommandLine::AddNodeFlags(CLI::App* app) {
           [this](const std::string& text) { fields_.address = text; });
   AddNumber(app, "--weight", &fields_.weight, "part of the keys, against the other weights; 0 owns nothing");
   AddText(app, "--zone", "TEXT", "rack or availability zone", [this](const std::string& text) { fields_.zone = text; });
-  AddPairs(app, "--metadata", &fields_.metadata, "free text for callers; may come again; replaces all that was there");
+  AddPairs(app, "--metadata", &fields_.metadata,
+           "free text for callers; may come again; replaces all that was there, '' by nothing");
 }
 
 const CLI::Option* CommandLine::FindFlag(const CLI::App* app, const std::string& argument) const {
@@ -355,7 +361,8 @@ std::pair<CLI::App*, Words> CommandLine::TakeWords(Words* arguments) const {
       flags_over = true;
     } else if (flag) {
       const CLI::Option* option = FindFlag(app, *argument);
-      const std::size_t equals = argument->compare(0, 2, "--") == 0 ? argument->find('=') : std::string::npos;
+      const bool may_assign = argument->compare(0, 2, "--") == 0 || argument->find('=') == 2;
+      const std::size_t equals = may_assign ? argument->find('=') : std::string::npos;
       // The value as an argument of its own, since CLI11 takes an empty one behind "=" for none.
       rest.push_back(argument->substr(0, equals));
       const bool takes_value = option->get_expected_min() > 0;

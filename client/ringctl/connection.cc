@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "client/ringctl/wire_check.h"
+#include "proto/status_codec.h"
 
 namespace ringd::ctl {
 namespace {
@@ -24,6 +25,10 @@ grpc::Status Understood(grpc::Status status) {
   return {grpc::StatusCode::UNAVAILABLE, "the server closed the connection"};
 }
 
+bool MayTryAgain(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE && ReasonOf(status) != "VERSION_NOT_REACHED";
+}
+
 Connection::Connection(std::vector<std::string> endpoints, milliseconds timeout)
     : endpoints_(std::move(endpoints)), timeout_(timeout) {}
 
@@ -37,7 +42,7 @@ grpc::Status Connection::Unreachable() const {
 }
 
 grpc::Status Connection::Run(const google::protobuf::Message& request, const Attempt& attempt) {
-  const grpc::Status unfit = CheckWire(request);
+  grpc::Status unfit = CheckWire(request);
   if (!unfit.ok()) return unfit;
   const auto deadline = NewDeadline();
   Backoff backoff(milliseconds(50), milliseconds(1000), SystemRandom());
@@ -46,7 +51,7 @@ grpc::Status Connection::Run(const google::protobuf::Message& request, const Att
     grpc::ClientContext context;
     context.set_deadline(deadline);
     grpc::Status status = Understood(attempt(*stub_, context));
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return status;
+    if (!MayTryAgain(status)) return status;
     unavailable = std::move(status);
     stub_ = nullptr;
     current_ = (current_ + 1) % endpoints_.size();
@@ -67,9 +72,10 @@ bool Connection::Connect(Clock::time_point deadline) {
 }
 
 bool Connection::TryEndpoints(Clock::time_point deadline) {
-  for (std::size_t tries = 0; tries < endpoints_.size(); ++tries) {
+  for (std::size_t left = endpoints_.size(); left > 0; --left) {
     const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoints_[current_]);
-    if (WaitUntilConnected(*channel, deadline)) {
+    const auto now = Clock::now();
+    if (WaitUntilConnected(*channel, now + (deadline - now) / left)) {
       stub_ = v1::Directory::NewStub(channel);
       return true;
     }

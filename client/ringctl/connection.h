@@ -26,10 +26,14 @@ struct Answer {
 // nothing here cancels calls.
 grpc::Status Understood(grpc::Status status);
 
+// Whether a call that ended so may be made again, here or at another endpoint. A server that answered that it has
+// waited for a version in vain is not unreachable.
+bool MayTryAgain(const grpc::Status& status);
+
 // Connection calls a directory at the first of some endpoints that can be reached, in their order. It connects with the
-// first call. What is UNAVAILABLE is tried again, at the next endpoint, until the timeout of the call; so a mutation
-// must carry a request_id. An endpoint has 2 s to be reached; a call ends with UNAVAILABLE when none was, and 2 s have
-// passed.
+// first call. What may be tried again is, at the next endpoint, until the timeout of the call; so a mutation must carry
+// a request_id. An endpoint has 2 s to be reached, and its part of the timeout where that is less; a call ends with
+// UNAVAILABLE when none was, and 2 s have passed.
 // One thread only.
 class Connection {
  public:

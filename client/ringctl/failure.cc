@@ -20,6 +20,7 @@ std::string HintOf(const grpc::Status& status) {
       {"NODE_EXISTS", "`ringctl node update RING ID` changes a node that is there"},
       {"RING_EMPTY", "add a node of weight > 0 with `ringctl node add`, or raise a weight with `ringctl node update`"},
       {"FORCE_REQUIRED", "add --force to do it all the same; --dry-run shows what would result"},
+      {"VERSION_NOT_REACHED", "the ring has not come that far: ask again later, or without --min-version"},
       {"VERSION_MISMATCH", "read the ring again with `ringctl ring get RING` and redo with its version"},
   };
   const auto hint = by_reason.find(ReasonOf(status));
@@ -28,7 +29,7 @@ std::string HintOf(const grpc::Status& status) {
     case grpc::StatusCode::UNAVAILABLE:
       return "`ringctl status` shows the health of the servers; --endpoints or RINGCTL_ENDPOINTS name them";
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return "--timeout allows more time; a change may have been made all the same: look before you repeat it";
+      return "--timeout allows more time; a change may have been made all the same: look before you repeat one";
     case grpc::StatusCode::INTERNAL:
       return "this is a fault of the server: please report it";
     default:

@@ -106,7 +106,7 @@ ExitCode BatchRunner::Collect() {
   const std::unique_ptr<Flight> flight = std::move(flights_.front());
   flights_.pop_front();
   grpc::Status status = Understood(flight->done.get());
-  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
+  if (MayTryAgain(status)) {
     auto again = session_.connection.Call(&v1::Directory::Stub::BatchLookup, flight->request);
     status = again.status;
     flight->response = std::move(again.value);

@@ -116,7 +116,7 @@ std::string LookupOutput::AddDocument(const v1::BatchLookupRequest& request, con
   return text;
 }
 
-std::string LookupOutput::Finish() {
+std::string LookupOutput::Finish() const {
   if (!started_) return "";
   if (options_.format == Format::kJson) return any_result_ ? "\n]}\n" : "]}\n";
   if (options_.format == Format::kYaml && !any_result_) return " []\n";

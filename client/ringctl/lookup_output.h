@@ -20,7 +20,7 @@ class LookupOutput {
   std::string Add(const v1::BatchLookupRequest& request, const v1::BatchLookupResponse& response);
 
   // Finish answers the end of the document; empty when nothing was added.
-  std::string Finish();
+  std::string Finish() const;
 
  private:
   std::string AddRows(const v1::BatchLookupRequest& request, const v1::BatchLookupResponse& response);

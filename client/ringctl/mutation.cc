@@ -5,6 +5,7 @@
 #include <random>
 
 #include "client/ringctl/escape.h"
+#include "client/ringctl/failure.h"
 #include "client/ringctl/json.h"
 #include "client/ringctl/ring_view.h"
 #include "client/ringctl/standard_output.h"
@@ -82,6 +83,10 @@ void FillOptions(const MutationFlags& flags, v1::MutationOptions* options) {
 }
 
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {
+  // Its two columns have no room for it.
+  if (options.format == Format::kTsv && outcome.plan != nullptr && outcome.plan->force_needed()) {
+    Notice(fmt::format("note: needs --force: {}", outcome.plan->force_reason()));
+  }
   Print(OutcomeText(outcome, words, options));
 }
 

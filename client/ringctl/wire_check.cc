@@ -30,7 +30,7 @@ grpc::Status CheckBelow(const std::string& path, const Message& message) {
       if (is_message) {
         const Message& child =
             repeated ? reflection.GetRepeatedMessage(message, field, i) : reflection.GetMessage(message, field);
-        const grpc::Status status = CheckBelow(path + field->name() + ".", child);
+        grpc::Status status = CheckBelow(path + field->name() + ".", child);
         if (!status.ok()) return status;
         continue;
       }

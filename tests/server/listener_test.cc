@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <vector>
+#include <future>
 
 #include "ring/error.h"
 #include "tests/server/connection.h"
@@ -118,6 +118,25 @@ TEST(Listener, WhatIsNoSocketStaysWhereItIs) {
   }
   ExpectRefused(UnixAt(temp / "missing/socket"), std::strerror(ENOENT));
   ExpectRefused(UnixAt(temp / "file/socket"), std::strerror(ENOTDIR));
+}
+
+TEST(Listener, BreaksTheConnectionsThatCameThisWayAndNoOther) {
+  TempDir temp;
+  for (const ListenAddress& address : {kAnyPort, UnixAt(temp / "socket")}) {
+    const auto listener = Bound(address);
+    const auto other = Bound(kAnyPort);
+    ASSERT_TRUE(listener != nullptr && other != nullptr);
+    std::promise<int> taken;
+    listener->Start([&](int socket) { taken.set_value(socket); });
+    other->Start(Greet);
+    Connection of_other(other->address());
+    Connection broken(listener->address());
+    const Descriptor server_side(taken.get_future().get());
+    listener->Stop();
+    listener->BreakConnections();
+    EXPECT_EQ(broken.ReadAll(), "");
+    EXPECT_EQ(of_other.ReadAll(), "hi");
+  }
 }
 
 // Lowers the limit of this process's descriptors, until the end of the test.

@@ -75,26 +75,24 @@ TEST(Options, NumbersHaveTheirBounds) {
   const struct {
     std::string name;
     std::function<uint64_t(const Options&)> value;
-    uint64_t by_default, most;
+    uint64_t by_default;
   } numbers[] = {
-      {"--max-rings", [](const Options& o) { return o.max_rings; }, 10'000, UINT64_MAX},
-      {"--max-nodes", [](const Options& o) { return o.ring_limits.max_nodes; }, 10'000, UINT64_MAX},
-      {"--max-points", [](const Options& o) { return o.ring_limits.max_points; }, 4'194'304, UINT64_MAX},
-      {"--max-key-bytes", [](const Options& o) { return o.request_limits.max_key_bytes; }, 4'096, UINT64_MAX},
-      {"--max-batch-keys", [](const Options& o) { return o.request_limits.max_batch_keys; }, 10'000, UINT64_MAX},
-      {"--max-request-bytes", [](const Options& o) { return o.max_request_bytes; }, 1'048'576, INT32_MAX},
-      {"--max-watches-per-connection", [](const Options& o) { return o.max_watches_per_connection; }, 100, UINT64_MAX},
-      {"--history-max", [](const Options& o) { return o.history_max; }, 100'000, UINT32_MAX},
+      {"--max-rings", [](const Options& o) { return o.max_rings; }, 10'000},
+      {"--max-nodes", [](const Options& o) { return o.ring_limits.max_nodes; }, 10'000},
+      {"--max-points", [](const Options& o) { return o.ring_limits.max_points; }, 4'194'304},
+      {"--max-key-bytes", [](const Options& o) { return o.request_limits.max_key_bytes; }, 4'096},
+      {"--max-batch-keys", [](const Options& o) { return o.request_limits.max_batch_keys; }, 10'000},
+      {"--max-request-bytes", [](const Options& o) { return o.max_request_bytes; }, 1'048'576},
+      {"--max-watches-per-connection", [](const Options& o) { return o.max_watches_per_connection; }, 100},
+      {"--history-max", [](const Options& o) { return o.history_max; }, 100'000},
   };
   for (const auto& number : numbers) {
     SCOPED_TRACE(number.name);
     EXPECT_EQ(number.value(Accepted({})), number.by_default);
-    for (const uint64_t value : {uint64_t{1}, number.most}) {
+    for (const uint64_t value : {1, 1'000'000'000}) {
       EXPECT_EQ(number.value(Accepted({number.name, std::to_string(value)})), value);
     }
-    std::vector<std::string> refused = {"0", "-1", "1.5", "x", "1x", ""};
-    if (number.most < UINT64_MAX) refused.push_back(std::to_string(number.most + 1));
-    for (const std::string& value : refused) {
+    for (const std::string value : {"0", "-1", "1.5", "x", "1x", "", "1000000001", "99999999999999999999"}) {
       EXPECT_THAT(Refused({"--data-dir", "data", number.name, value}), HasSubstr(number.name)) << value;
     }
   }

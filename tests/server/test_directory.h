@@ -96,7 +96,7 @@ class TestDirectory {
   }
   absl::Status Refused(const Mutation& mutation) {
     auto result = Try(mutation);
-    EXPECT_FALSE(result.ok()) << "was accepted at " << VersionText(result->version);
+    EXPECT_FALSE(result.ok()) << "was accepted at " << ToString(result->version);
     return result.status();
   }
   MutationResult Do(const Mutation& mutation) {
@@ -123,7 +123,7 @@ class TestDirectory {
   }
   std::string At(const std::string& ring) const {
     const auto state = directory_->Find(ring);
-    return state.ok() ? VersionText((*state)->head.version) : "absent";
+    return state.ok() ? ToString((*state)->head.version) : "absent";
   }
   std::vector<std::string> Nodes(const std::string& ring) const { return NodeIds(*State(ring)); }
 

@@ -10,10 +10,12 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <string_view>
+#include <exception>
 #include <utility>
 
+#include "server/descriptor.h"
 #include "server/listener.h"
+#include "spdlog/spdlog.h"
 
 namespace ringd::server {
 namespace {
@@ -23,6 +25,8 @@ using Clock = std::chrono::steady_clock;
 constexpr char kText[] = "text/plain; charset=utf-8";
 constexpr std::chrono::seconds kReadWithin{1};
 constexpr std::chrono::seconds kWriteWithin{5};
+constexpr size_t kMaxRequestBytes = 16 << 10;  // the library bounds neither headers nor chunks
+constexpr int kReservedDescriptors = 32;       // that its connections leave to others
 constexpr size_t kThreads = 32;
 constexpr size_t kMaxConnections = 256;
 
@@ -32,11 +36,12 @@ void SetHeaders(httplib::Response& response) {
   response.set_header("Content-Security-Policy", "default-src 'none'");
 }
 
-// A connected socket with a time for the whole request and one for the whole answer.
+// A connected socket with a size and a time for the whole request and a time for the whole answer, both from when it
+// came: time that it waited for a thread counts, so that many silent clients take no longer than one.
 class TimedStream final : public httplib::Stream {
  public:
-  // Both are borrowed. When `stop` becomes readable, waiting ends.
-  TimedStream(int socket, int stop) : socket_(socket), stop_(stop) {}
+  // Both descriptors are borrowed. When `stop` becomes readable, waiting ends.
+  TimedStream(int socket, int stop, Clock::time_point came) : socket_(socket), stop_(stop), start_(came) {}
 
   bool is_readable() const override { return first_ < last_ || Wait(POLLIN, start_ + kReadWithin); }
   bool is_writable() const override { return Wait(POLLOUT, start_ + kWriteWithin); }
@@ -44,11 +49,12 @@ class TimedStream final : public httplib::Stream {
   // The library asks for one byte at a time.
   ssize_t read(char* bytes, size_t size) override {
     if (first_ == last_) {
-      if (!is_readable()) return -1;
+      if (taken_ >= kMaxRequestBytes || !is_readable()) return -1;
       const ssize_t got = recv(socket_, buffer_.data(), buffer_.size(), 0);
       if (got <= 0) return got;
       first_ = 0;
       last_ = static_cast<size_t>(got);
+      taken_ += last_;
     }
     const size_t count = std::min(size, last_ - first_);
     std::copy_n(buffer_.data() + first_, count, bytes);
@@ -65,17 +71,19 @@ class TimedStream final : public httplib::Stream {
 
  private:
   bool Wait(short events, Clock::time_point until) const {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    const int millis = static_cast<int>(std::max(left, std::chrono::milliseconds(0)).count());
     std::array<pollfd, 2> polled{{{socket_, events, 0}, {stop_, POLLIN, 0}}};
-    return left > 0 && poll(polled.data(), polled.size(), static_cast<int>(left)) > 0 && polled[1].revents == 0;
+    return poll(polled.data(), polled.size(), millis) > 0 && polled[1].revents == 0;
   }
 
   const int socket_;
   const int stop_;
-  const Clock::time_point start_ = Clock::now();
+  const Clock::time_point start_;
   std::array<char, 4'096> buffer_;
   size_t first_ = 0;
   size_t last_ = 0;
+  size_t taken_ = 0;
 };
 
 // The library's server without its sockets.
@@ -130,9 +138,13 @@ class AdminHttp::Connections {
       return;
     }
     open_++;
-    pool_.enqueue([this, socket] {
-      TimedStream stream(socket, stop_.get());
-      router_.Answer(stream);
+    pool_.enqueue([this, socket, came = Clock::now()] {
+      TimedStream stream(socket, stop_.get(), came);
+      try {
+        router_.Answer(stream);
+      } catch (const std::exception& error) {
+        spdlog::warn("HTTP: {}", error.what());
+      }
       shutdown(socket, SHUT_RDWR);
       close(socket);
       open_--;
@@ -147,7 +159,7 @@ class AdminHttp::Connections {
 };
 
 absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress& address) {
-  auto listener = Listener::Bind(address);
+  auto listener = Listener::Bind(address, kReservedDescriptors);
   if (!listener.ok()) return listener.status();
   std::unique_ptr<AdminHttp> http(new AdminHttp());
   http->connections_ = std::make_unique<Connections>(*std::move(listener), http->ready_);

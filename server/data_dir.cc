@@ -76,24 +76,11 @@ absl::StatusOr<DataDir> DataDir::Open(const std::string& path, InitMode mode) {
   if (mode == InitMode::kCreate) {
     // The directory's own entry must survive a power loss, or all that will be in it is lost with it. Also when it is
     // there already: who made it may have been killed before this. But then its parent may be another user's.
-    const int parent = openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int error = parent < 0 || fsync(parent) != 0 ? errno : 0;
-    if (parent >= 0) close(parent);
+    const Descriptor parent(openat(fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const int error = parent.get() < 0 || fsync(parent.get()) != 0 ? errno : 0;
     if (error != 0 && created) return DirError(path, error);
   }
   return dir;
-}
-
-DataDir::DataDir(DataDir&& other) noexcept : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)) {}
-
-DataDir& DataDir::operator=(DataDir&& other) noexcept {
-  std::swap(path_, other.path_);
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-DataDir::~DataDir() {
-  if (fd_ >= 0) close(fd_);
 }
 
 }  // namespace ringd::server

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "server/descriptor.h"
 
 namespace ringd::server {
 
@@ -22,19 +23,15 @@ class DataDir {
   // Opens and locks a directory. With kCreate it is made when missing (mode 0700); its parent must exist.
   static absl::StatusOr<DataDir> Open(const std::string& path, InitMode mode);
 
-  DataDir(DataDir&& other) noexcept;
-  DataDir& operator=(DataDir&& other) noexcept;
-  ~DataDir();
-
   const std::string& path() const { return path_; }
   // For openat() and the like, and to fsync the directory's entries. Owned by this object.
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
 
  private:
   DataDir(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
 
   std::string path_;
-  int fd_;
+  Descriptor fd_;
 };
 
 }  // namespace ringd::server

@@ -57,6 +57,8 @@ absl::Status RingNotFound(std::string_view ring) {
   return ring::Error(absl::StatusCode::kNotFound, kRingNotFound, fmt::format("ring {} not found", ring::Quote(ring)));
 }
 
+absl::Status Stopping() { return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping"); }
+
 // The mutations of one Commit: first each is prepared on top of those before it, then all are written and published.
 class Directory::Burst {
  public:

@@ -148,4 +148,7 @@ class Directory {
 // NOT_FOUND for a ring of that name.
 absl::Status RingNotFound(std::string_view ring);
 
+// UNAVAILABLE for what comes while the server drains.
+absl::Status Stopping();
+
 }  // namespace ringd::server

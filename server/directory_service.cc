@@ -81,7 +81,7 @@ void LogChange(const Request& request, const std::string& actor, const MutationR
                reason.empty() ? "" : " reason " + ring::Quote(reason));
 }
 
-absl::Status NotServedYet(std::string_view rpc) {
+absl::Status UnimplementedRpc(std::string_view rpc) {
   return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet,
                      fmt::format("{} is not served yet by this version of ringd", rpc));
 }
@@ -140,7 +140,7 @@ template <class Request>
 absl::Status DirectoryService::Check(const Request& request) {
   if (!draining_) return CheckRequest(request, limits_);
   refused_++;
-  return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
+  return Stopping();
 }
 
 // --- Mutations
@@ -229,7 +229,8 @@ DirectoryService::Unary DirectoryService::Read(Context context, const Request& r
   if (state.ok() && request.has_min_version() && (*state)->head.version < FromProto(request.min_version())) {
     const auto left = context->deadline() - std::chrono::system_clock::now();
     waits_.Wait(request.ring(), FromProto(request.min_version()),
-                VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait), finish);
+                VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait),
+                request.ByteSizeLong(), finish);
   } else {
     finish(state);
   }
@@ -295,38 +296,38 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
 
 DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest*,
                                                      v1::UpdateRingResponse*) {
-  return FinishWith(context, NotServedYet("UpdateRing"));
+  return FinishWith(context, UnimplementedRpc("UpdateRing"));
 }
 DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest*,
                                                       v1::ImportSlotsResponse*) {
-  return FinishWith(context, NotServedYet("ImportSlots"));
+  return FinishWith(context, UnimplementedRpc("ImportSlots"));
 }
 DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest*,
                                                          v1::RestoreVersionResponse*) {
-  return FinishWith(context, NotServedYet("RestoreVersion"));
+  return FinishWith(context, UnimplementedRpc("RestoreVersion"));
 }
 DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest*,
                                                      v1::ListRangesResponse*) {
-  return FinishWith(context, NotServedYet("ListRanges"));
+  return FinishWith(context, UnimplementedRpc("ListRanges"));
 }
 DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest*,
                                                       v1::ListChangesResponse*) {
-  return FinishWith(context, NotServedYet("ListChanges"));
+  return FinishWith(context, UnimplementedRpc("ListChanges"));
 }
 DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest*,
                                                       v1::ReportWatchResponse*) {
-  return FinishWith(context, NotServedYet("ReportWatch"));
+  return FinishWith(context, UnimplementedRpc("ReportWatch"));
 }
 DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest*,
                                                        v1::ListWatchersResponse*) {
-  return FinishWith(context, NotServedYet("ListWatchers"));
+  return FinishWith(context, UnimplementedRpc("ListWatchers"));
 }
 grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(Context,
                                                                                    const v1::DiffVersionsRequest*) {
-  return new RefusedStream<v1::DiffVersionsResponse>(NotServedYet("DiffVersions"));
+  return new RefusedStream<v1::DiffVersionsResponse>(UnimplementedRpc("DiffVersions"));
 }
 grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context, const v1::BackupRequest*) {
-  return new RefusedStream<v1::BackupResponse>(NotServedYet("Backup"));
+  return new RefusedStream<v1::BackupResponse>(UnimplementedRpc("Backup"));
 }
 
 }  // namespace ringd::server

@@ -64,27 +64,32 @@ std::string OwnSideOf(int fd) {
 }
 
 // The kernel gives the lowest number that is free, so a number near the limit means that few are.
-bool IsReserved(int fd) {
+bool IsReserved(int fd, int reserved) {
   rlimit limit{};
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         static_cast<rlim_t>(fd) + Listener::kReserved >= limit.rlim_cur;
+         static_cast<rlim_t>(fd) + static_cast<rlim_t>(reserved) >= limit.rlim_cur;
+}
+
+bool HasPeer(int socket) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof(name);
+  return getpeername(socket, reinterpret_cast<sockaddr*>(&name), &size) == 0;
+}
+
+// Whether an address stands earlier in its list.
+bool IsRepeated(const addrinfo* first, const addrinfo* info) {
+  for (const addrinfo* other = first; other != info; other = other->ai_next) {
+    if (other->ai_addrlen == info->ai_addrlen && std::memcmp(other->ai_addr, info->ai_addr, info->ai_addrlen) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
-int Descriptor::Release() { return std::exchange(fd_, -1); }
-
-absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& address) {
-  std::unique_ptr<Listener> listener(new Listener(address));
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Bind(const ListenAddress& address, int reserved) {
+  std::unique_ptr<Listener> listener(new Listener(address, reserved));
   const absl::Status bound = address.is_unix() ? listener->BindUnix() : listener->BindTcp();
   if (!bound.ok()) return bound;
   listener->stop_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -105,9 +110,10 @@ absl::Status Listener::BindUnix() {
   struct stat status;
   if (lstat(name.sun_path, &status) == 0) {
     if (!S_ISSOCK(status.st_mode)) return CannotListen("there is a file of that name, which is no socket");
-    const Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Descriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (probe.get() < 0) return CannotListen(std::strerror(errno));
-    if (connect(probe.get(), bytes, sizeof(name)) == 0) return CannotListen(std::strerror(EADDRINUSE));
+    const bool answers = connect(probe.get(), bytes, sizeof(name)) == 0 || errno == EAGAIN;  // its queue is full
+    if (answers) return CannotListen(std::strerror(EADDRINUSE));
     if (errno != ECONNREFUSED) return CannotListen(std::strerror(errno));
     // Left over by a process that did not stop in order.
     if (unlink(name.sun_path) != 0) return CannotListen(std::strerror(errno));
@@ -131,6 +137,7 @@ absl::Status Listener::BindTcp() {
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> guard(found, freeaddrinfo);
   int last_error = 0;
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
+    if (IsRepeated(found, info)) continue;
     sockaddr_storage name{};
     std::memcpy(&name, info->ai_addr, info->ai_addrlen);
     auto& port = info->ai_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(name).sin6_port
@@ -171,11 +178,13 @@ void Listener::Stop() {
 
 void Listener::BreakConnections() const {
   const std::string own_side = address_.is_unix() ? address_.unix_path : std::to_string(address_.port);
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-    const int fd = std::atoi(entry.path().filename().c_str());
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const int fd = std::atoi(entry->path().filename().c_str());
     if (OwnSideOf(fd) == own_side) shutdown(fd, SHUT_RDWR);
   }
+  if (error) spdlog::warn("connections cannot be broken: /proc/self/fd: {}", error.message());
 }
 
 void Listener::Run(const std::function<void(int)>& take) {
@@ -185,7 +194,10 @@ void Listener::Run(const std::function<void(int)>& take) {
   while (true) {
     // While there is no descriptor left, only a stop is waited for.
     const int ready = exhausted ? poll(polled.data(), 1, kPauseMillis) : poll(polled.data(), polled.size(), -1);
-    if (ready < 0 && errno != EINTR) return spdlog::critical("poll: {}", std::strerror(errno));
+    if (ready < 0) {
+      if (errno != EINTR) std::this_thread::sleep_for(std::chrono::milliseconds(kPauseMillis));
+      continue;
+    }
     if (polled[0].revents != 0) return;
     exhausted = false;
     for (size_t i = 1; i < polled.size(); i++) exhausted |= !AcceptOne(polled[i].fd, take);
@@ -195,13 +207,17 @@ void Listener::Run(const std::function<void(int)>& take) {
 bool Listener::AcceptOne(int socket, const std::function<void(int)>& take) {
   Descriptor connection(accept4(socket, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
   const int error = errno;
-  if (connection.get() >= 0 && !IsReserved(connection.get())) {
-    take(connection.Release());
-    return true;
+  if (connection.get() < 0) {
+    const bool nobody = error == EAGAIN || error == EINTR || error == ECONNABORTED;
+    if (!nobody) WarnOfExhaustion();
+    return nobody;
   }
-  const bool exhausted = error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-  if (connection.get() >= 0 || exhausted) WarnOfExhaustion();
-  return connection.get() >= 0 || !exhausted;
+  if (IsReserved(connection.get(), reserved_)) {
+    WarnOfExhaustion();
+  } else if (HasPeer(connection.get())) {  // else it has gone again, as the checks of load balancers do
+    take(connection.Release());
+  }
+  return true;
 }
 
 void Listener::WarnOfExhaustion() {

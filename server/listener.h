@@ -4,7 +4,7 @@
 // itself why it could not bind; that of the HTTP library fares no better. This one leaves the last descriptors to the
 // store and the log: a connection that would take one of them is closed at once.
 //
-// Threads: every member from one thread; `take` is called on the listener's own.
+// Threads: BreakConnections from any thread, the rest from one; `take` is called on the listener's own.
 #pragma once
 
 #include <chrono>
@@ -15,33 +15,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/descriptor.h"
 #include "server/listen_address.h"
 
 namespace ringd::server {
 
-// A file descriptor, closed with its owner.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(other.Release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  int get() const { return fd_; }
-  int Release();
-
- private:
-  int fd_;
-};
-
 class Listener {
  public:
-  // How many descriptors stay free for what is not a connection.
-  static constexpr int kReserved = 32;
-
-  // Binds and listens; connections wait until Start. Port 0 takes a free one. A unix socket's file that nobody listens
-  // on is replaced. UNAVAILABLE with the system's reason when the address cannot be bound.
-  static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address);
+  // Binds and listens, leaving the last `reserved` descriptors of the process to others; connections wait until Start.
+  // Port 0 takes a free one. A unix socket's file that nobody listens on is replaced. UNAVAILABLE with the system's
+  // reason when the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<Listener>> Bind(const ListenAddress& address, int reserved);
   // Stops.
   ~Listener();
 
@@ -55,11 +39,12 @@ class Listener {
   // Accepts no more and closes the listening sockets; removes the file of a unix socket. May be called twice.
   void Stop();
 
-  // Breaks the connections that came this way and are still open, whoever owns them by now.
+  // Breaks the connections that came this way and are still open, whoever owns them by now. It knows them by the port
+  // or path of their own side: for the end of a process, which has no other use for such.
   void BreakConnections() const;
 
  private:
-  explicit Listener(const ListenAddress& address) : address_(address) {}
+  Listener(const ListenAddress& address, int reserved) : address_(address), reserved_(reserved) {}
 
   absl::Status BindUnix();
   absl::Status BindTcp();
@@ -70,6 +55,7 @@ class Listener {
   void WarnOfExhaustion();
 
   ListenAddress address_;
+  const int reserved_;
   std::vector<Descriptor> sockets_;
   Descriptor stop_;                                       // an eventfd
   std::chrono::steady_clock::time_point next_warning_{};  // of the listener's thread

@@ -77,7 +77,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
               "Time between the heartbeats of a Watch");
   absl::Duration drain = absl::FromChrono(options.drain_timeout);
   AddDuration(app, "--drain-timeout", drain, {absl::Milliseconds(1), absl::Hours(24)},
-              "How long a stop waits for calls in flight");
+              "How long a stop waits for clients");
   AddLimits(app, options);
 
   try {

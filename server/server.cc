@@ -34,7 +34,10 @@ constexpr char kWriteService[] = "ringd.v1.Directory.Write";
 // it closes ends with CANCELLED, which tells its caller nothing, while ours are answered UNAVAILABLE.
 constexpr std::chrono::milliseconds kQuiet{200};
 constexpr std::chrono::milliseconds kLongestLameDuck{1'000};
-// How long a connection may take to read the last answers.
+// Descriptors that gRPC's connections leave to the store, the log, and the probes.
+constexpr int kReservedDescriptors = 64;
+// How long a connection may take to read the last answers, and how often those that do not are looked for then.
+constexpr std::chrono::milliseconds kBreakEvery{100};
 constexpr std::chrono::milliseconds kLastAnswers{1'000};
 
 // gRPC's own log lines go where ours go, without its format.
@@ -108,7 +111,7 @@ absl::Status Server::Parts::StartHttp() {
 }
 
 absl::Status Server::Parts::StartGrpc() {
-  auto bound = Listener::Bind(addresses.grpc);
+  auto bound = Listener::Bind(addresses.grpc, kReservedDescriptors);
   if (!bound.ok()) return bound.status();
   listener = *std::move(bound);
   addresses.grpc = listener->address();
@@ -121,16 +124,21 @@ absl::Status Server::Parts::StartGrpc() {
       grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
   builder.RegisterService(service.get());
   grpc = builder.BuildAndStart();
-  if (grpc == nullptr) return absl::InternalError("gRPC does not start");
+  if (grpc == nullptr) {
+    return ring::Error(absl::StatusCode::kUnavailable, kCannotListen,
+                       fmt::format("gRPC does not start for {}: see the log", addresses.grpc.ToString()));
+  }
+  {
+    MutexLock lock(health_mutex);
+    health = grpc->GetHealthCheckService();
+    health->SetServingStatus(kService, true);
+    health->SetServingStatus(kWriteService, writable);
+  }
   listener->Start([this](int fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.fd = fd;
     acceptor->HandleNewConnection(&connection);
   });
-  MutexLock lock(health_mutex);
-  health = grpc->GetHealthCheckService();
-  health->SetServingStatus(kService, true);
-  health->SetServingStatus(kWriteService, writable);
   return absl::OkStatus();
 }
 
@@ -184,7 +192,8 @@ Server::~Server() { Drain(); }
 
 void Server::Drain() {
   if (parts_->grpc == nullptr) return;
-  const auto start = std::chrono::system_clock::now();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
   if (parts_->http != nullptr) parts_->http->SetReady(false);
   parts_->grpc->GetHealthCheckService()->Shutdown();
   parts_->service->Drain();
@@ -192,19 +201,20 @@ void Server::Drain() {
   parts_->waits->Stop();
   parts_->writes->Stop();
   const auto longest = start + std::min(kLongestLameDuck, parts_->options.drain_timeout);
-  for (uint64_t refused = UINT64_MAX;
-       refused != parts_->service->refused() && std::chrono::system_clock::now() < longest;) {
+  for (uint64_t refused = UINT64_MAX; refused != parts_->service->refused() && Clock::now() < longest;) {
     refused = parts_->service->refused();
-    std::this_thread::sleep_until(std::min(longest, std::chrono::system_clock::now() + kQuiet));
+    std::this_thread::sleep_until(std::min<Clock::time_point>(longest, Clock::now() + kQuiet));
   }
   parts_->listener->Stop();
   // By now every call is answered. gRPC waits for connections too, also for one whose client does not read its answer.
-  const auto until = std::min(start + parts_->options.drain_timeout, std::chrono::system_clock::now() + kLastAnswers);
+  const Clock::time_point until = std::min(start + parts_->options.drain_timeout, Clock::now() + kLastAnswers);
   std::promise<void> shut;
   std::thread breaker([this, until, done = shut.get_future()] {
-    if (done.wait_until(until) == std::future_status::timeout) parts_->listener->BreakConnections();
+    for (auto next = until; done.wait_until(next) == std::future_status::timeout; next += kBreakEvery) {
+      parts_->listener->BreakConnections();
+    }
   });
-  parts_->grpc->Shutdown(until);
+  parts_->grpc->Shutdown(std::chrono::system_clock::now() + (until - Clock::now()));
   shut.set_value();
   breaker.join();
   parts_->grpc.reset();

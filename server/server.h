@@ -32,7 +32,7 @@ class Server {
   ~Server();
 
   // Health turns to NOT_SERVING, streams and new calls end with UNAVAILABLE, changes that wait are made and answered;
-  // what is left after options.drain_timeout is cancelled.
+  // connections that do not take their last answers within a second, and options.drain_timeout, are broken.
   void Drain();
 
   // The addresses that are really listened on.

@@ -20,16 +20,21 @@ bool IsOutOfSpace(int code, int system_error) {
   return code == SQLITE_IOERR_WRITE && (system_error == EDQUOT || system_error == EFBIG);
 }
 
-// The system's error behind the last failed call on the database's file or its log. What sqlite3_system_errno tells is
-// errno as a later call left it.
-int SystemError(sqlite3* handle) {
+// The system's error behind the call on the database's file or its log that has just failed; what sqlite3_system_errno
+// tells is errno as a later call left it. SQLite keeps the error of a file until the next one; a read past the end
+// clears it, so that it is not told of another failure.
+int TakeSystemError(sqlite3* handle) {
+  constexpr sqlite3_int64 kPastTheEnd = sqlite3_int64{1} << 48;
   for (const int of : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
     sqlite3_file* file = nullptr;
-    int error = 0;
-    if (sqlite3_file_control(handle, "main", of, &file) == SQLITE_OK && file != nullptr && file->pMethods != nullptr &&
-        file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK && error != 0) {
-      return error;
+    if (sqlite3_file_control(handle, "main", of, &file) != SQLITE_OK || file == nullptr || file->pMethods == nullptr) {
+      continue;
     }
+    int error = 0;
+    if (file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error) != SQLITE_OK || error == 0) continue;
+    char byte = 0;
+    (void)file->pMethods->xRead(file, &byte, 1, kPastTheEnd);
+    return error;
   }
   return sqlite3_system_errno(handle);
 }
@@ -114,7 +119,7 @@ void SqliteDb::SetLogOnClose(LogOnClose mode) {
 }
 
 absl::Status SqliteDb::Error(int code) const {
-  const int system_error = SystemError(handle_);
+  const int system_error = TakeSystemError(handle_);
   const std::string file = fmt::format("\"{}\"", path_);
   if (IsOutOfSpace(code, system_error)) {
     return ring::Error(absl::StatusCode::kResourceExhausted, kStoreFull, fmt::format("{}: the disk is full", file));

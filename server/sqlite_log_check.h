@@ -2,7 +2,8 @@
 //
 // Its recovery ends at the first frame whose checksum is wrong, and drops what follows: right for the end of a log that
 // a crash cut short, of which nobody was told. But a transaction is begun only when the one before it is on the disk.
-// So where a frame is wrong and a whole later transaction is begun behind it, what is wrong was acknowledged.
+// So where a frame is wrong, and behind it another transaction ends and a next one goes on from its end, what is wrong
+// was acknowledged.
 //
 // Damage in the last transaction, or in the frame that ends the one before it, cannot be told from a crash, and is not
 // found.

@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "ring/error.h"
+#include "server/descriptor.h"
 #include "server/sqlite_db.h"
 #include "server/sqlite_log_check.h"
 #include "server/sqlite_store_checksum.h"
@@ -96,18 +97,9 @@ absl::Status Refused(const DataDir& dir, const char* name, const std::string& wh
                      fmt::format("\"{}\" {}", PathOf(dir, name), why));
 }
 
-class File {
- public:
-  File(const DataDir& dir, const char* name, int flags) : fd_(openat(dir.fd(), name, flags | O_CLOEXEC, 0600)) {}
-  File(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
+Descriptor OpenFile(const DataDir& dir, const char* name, int flags) {
+  return Descriptor(openat(dir.fd(), name, flags | O_CLOEXEC, 0600));
+}
 
 uint32_t BigEndian32(const char* bytes) {
   const auto byte = [&](int i) { return static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])); };
@@ -115,14 +107,14 @@ uint32_t BigEndian32(const char* bytes) {
 }
 
 absl::Status CheckHeader(const DataDir& dir) {
-  File file(dir, kStoreFileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  if (file.fd() < 0) {
+  const Descriptor file = OpenFile(dir, kStoreFileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (file.get() < 0) {
     const int error = errno;
     if (error == ELOOP) return Refused(dir, kStoreFileName, "is a symbolic link, not a directory store");
     return SystemError(dir, kStoreFileName, error);
   }
   std::array<char, kHeaderBytes> header{};
-  const ssize_t bytes = pread(file.fd(), header.data(), header.size(), 0);
+  const ssize_t bytes = pread(file.get(), header.data(), header.size(), 0);
   if (bytes < 0) return SystemError(dir, kStoreFileName, errno);
   if (bytes == 0) return Refused(dir, kStoreFileName, "is empty: a directory store never is");
   if (static_cast<size_t>(bytes) < header.size() || std::string_view(header.data(), kMagic.size()) != kMagic) {
@@ -145,11 +137,11 @@ absl::Status CheckHeader(const DataDir& dir) {
 // A log is a few MiB: it is merged into the file at 1,000 pages.
 absl::StatusOr<std::string> ReadLog(const DataDir& dir) {
   std::string log;
-  File file(dir, kLogName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (file.fd() < 0) return errno == ENOENT ? absl::StatusOr<std::string>(log) : SystemError(dir, kLogName, errno);
+  const Descriptor file = OpenFile(dir, kLogName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (file.get() < 0) return errno == ENOENT ? absl::StatusOr<std::string>(log) : SystemError(dir, kLogName, errno);
   std::array<char, 1 << 16> buffer;
   while (true) {
-    const ssize_t bytes = read(file.fd(), buffer.data(), buffer.size());
+    const ssize_t bytes = read(file.get(), buffer.data(), buffer.size());
     if (bytes < 0) return SystemError(dir, kLogName, errno);
     if (bytes == 0) return log;
     log.append(buffer.data(), static_cast<size_t>(bytes));
@@ -207,12 +199,12 @@ absl::Status WriteSchema(const std::string& path) {
 
 absl::Status Create(const DataDir& dir) {
   {
-    File file(dir, kTemporaryName, O_RDWR | O_CREAT | O_EXCL);
-    if (file.fd() < 0) return SystemError(dir, kTemporaryName, errno);
+    const Descriptor file = OpenFile(dir, kTemporaryName, O_RDWR | O_CREAT | O_EXCL);
+    if (file.get() < 0) return SystemError(dir, kTemporaryName, errno);
   }
   if (absl::Status written = WriteSchema(PathOf(dir, kTemporaryName)); !written.ok()) return written;
-  File file(dir, kTemporaryName, O_RDWR | O_NOFOLLOW);
-  if (file.fd() < 0 || fsync(file.fd()) != 0) return SystemError(dir, kTemporaryName, errno);
+  const Descriptor file = OpenFile(dir, kTemporaryName, O_RDWR | O_NOFOLLOW);
+  if (file.get() < 0 || fsync(file.get()) != 0) return SystemError(dir, kTemporaryName, errno);
   if (renameat(dir.fd(), kTemporaryName, dir.fd(), kStoreFileName) != 0) {
     return SystemError(dir, kTemporaryName, errno);
   }

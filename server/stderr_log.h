@@ -1,4 +1,4 @@
-// The log: one line an event on stderr, which never holds up who writes it.
+// The log: one line an event on stderr, which does not hold up who writes it.
 //
 // A line is written by the thread that has something to say, the writer of changes among them. Where the reader of
 // stderr has stalled, a line is dropped instead of waited for, and the next one that can be written tells how many
@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
+#include <string_view>
 
 #include "spdlog/sinks/base_sink.h"
 

@@ -1,4 +1,4 @@
-// How ringd speaks HTTP/2: sizes, memory, keepalive, no compression, no shared ports. Apart from the rest, so that a
+// How ringd speaks HTTP/2: sizes, memory, keepalive, no compression. Apart from the rest, so that a
 // bench can give a peer the same.
 #pragma once
 

@@ -9,11 +9,10 @@
 namespace ringd::server {
 namespace {
 
-absl::Status Draining() { return ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping"); }
-
 absl::Status TooManyWaits() {
   return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
-                     fmt::format("{} reads wait for a min_version, which is the limit", VersionWaits::kMaxWaits));
+                     fmt::format("{} reads, or {} bytes of them, wait for a min_version, which is the limit",
+                                 VersionWaits::kMaxWaits, VersionWaits::kMaxBytes));
 }
 
 }  // namespace
@@ -22,16 +21,18 @@ VersionWaits::VersionWaits(const Directory& directory) : directory_(directory), 
 
 VersionWaits::~VersionWaits() { Stop(); }
 
-void VersionWaits::Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, Done done) {
-  Waiting wait{ring, version, std::move(done)};
+void VersionWaits::Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, size_t bytes,
+                        Done done) {
+  Waiting wait{ring, version, bytes, std::move(done)};
   Answer answer;
   {
     // Under the lock that Published takes after publishing: a change between the look and the entry is not missed.
     MutexLock lock(mutex_);
     answer = Look(wait);
-    if (!answer.has_value() && stopping_) answer = Draining();
-    if (!answer.has_value() && waiting_.size() >= kMaxWaits) answer = TooManyWaits();
+    if (!answer.has_value() && stopping_) answer = Stopping();
+    if (!answer.has_value() && (waiting_.size() >= kMaxWaits || bytes_ + bytes > kMaxBytes)) answer = TooManyWaits();
     if (!answer.has_value()) {
+      bytes_ += bytes;
       waiting_.emplace(deadline, std::move(wait));
       changed_.NotifyOne();
       return;
@@ -59,7 +60,7 @@ void VersionWaits::Stop() {
 void VersionWaits::Run() {
   bool stopping = false;
   while (!stopping) {
-    std::vector<std::pair<Done, absl::StatusOr<RingStatePtr>>> ready;
+    std::vector<std::pair<Waiting, Answer>> ready;
     {
       MutexLock lock(mutex_);
       while (!stopping_ && published_.empty() && Clock::now() < NextDeadline()) {
@@ -75,9 +76,9 @@ void VersionWaits::Run() {
         Waiting& wait = it->second;
         const bool ends = it->first <= now;
         Answer answer = ends || published_.contains(wait.ring) ? Look(wait) : std::nullopt;
-        if (!answer.has_value() && ends) answer = stopping ? Draining() : NotReached(wait);
-        if (answer.has_value()) {
-          ready.emplace_back(std::move(wait.done), *std::move(answer));
+        if (answer.has_value() || ends) {
+          bytes_ -= wait.bytes;
+          ready.emplace_back(std::move(wait), std::move(answer));
           it = waiting_.erase(it);
         } else {
           ++it;
@@ -85,7 +86,10 @@ void VersionWaits::Run() {
       }
       published_.clear();
     }
-    for (auto& [done, answer] : ready) done(std::move(answer));
+    for (auto& [wait, answer] : ready) {
+      if (!answer.has_value()) answer = stopping ? Stopping() : NotReached(wait);
+      wait.done(*std::move(answer));
+    }
   }
 }
 

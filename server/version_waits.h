@@ -26,7 +26,9 @@ inline constexpr std::string_view kVersionNotReached = "VERSION_NOT_REACHED";
 
 class VersionWaits {
  public:
+  // What waits together, in number and in bytes of the requests that are held meanwhile.
   static constexpr size_t kMaxWaits = 10'000;
+  static constexpr size_t kMaxBytes = 64 << 20;
 
   using Clock = std::chrono::steady_clock;
   using Done = std::function<void(absl::StatusOr<RingStatePtr>)>;
@@ -36,10 +38,11 @@ class VersionWaits {
   ~VersionWaits();
 
   // Answers the ring's state as soon as its version is at least `version`; NOT_FOUND when there is no such ring;
-  // UNAVAILABLE when `deadline` comes first, or after Stop; RESOURCE_EXHAUSTED when kMaxWaits wait already.
-  void Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, Done done);
+  // UNAVAILABLE when `deadline` comes first, or after Stop; RESOURCE_EXHAUSTED when it would be one too many. `bytes`
+  // is the size of what is held for it.
+  void Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, size_t bytes, Done done);
 
-  // These rings were published. Returns at once.
+  // These rings were published. Waits for one look through the waits at most.
   void Published(std::span<const std::string> rings);
 
   // Answers every wait with UNAVAILABLE. May be called twice.
@@ -49,6 +52,7 @@ class VersionWaits {
   struct Waiting {
     std::string ring;
     ring::Version version;
+    size_t bytes;
     Done done;
   };
 
@@ -64,6 +68,7 @@ class VersionWaits {
   Mutex mutex_;
   CondVar changed_;
   std::multimap<Clock::time_point, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;                 // of all that wait
   std::set<std::string> published_ ABSL_GUARDED_BY(mutex_);  // since the thread last looked
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;

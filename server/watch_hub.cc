@@ -9,6 +9,8 @@
 namespace ringd::server {
 namespace {
 
+constexpr std::chrono::minutes kBetweenComplaints{1};
+
 absl::Status Draining() {
   return ring::Error(absl::StatusCode::kUnavailable, kDraining,
                      "the server is stopping; watch again from what you hold");
@@ -104,7 +106,7 @@ void WatchHub::FanOut() {
 }
 
 void WatchHub::ServeHistory() {
-  std::string last_complaint;  // thousands of watchers may meet the same damage
+  std::map<std::string, Clock::time_point> complained;  // by ring: thousands of watchers may meet the same damage
   while (true) {
     HistoryRequest request;
     {
@@ -117,10 +119,10 @@ void WatchHub::ServeHistory() {
     const HistoryNeeded& needed = request.needed;
     auto changes = store_.ReadChanges(needed.ring, needed.epoch, needed.first, kHistoryBatch, kHistoryBatchBytes);
     // A history that cannot be read is answered as one that is not kept: the watcher gets a snapshot.
-    if (!changes.ok() && changes.status().message() != last_complaint) {
-      last_complaint = std::string(changes.status().message());
+    if (const auto now = Clock::now(); !changes.ok() && complained[needed.ring] <= now) {
+      complained[needed.ring] = now + kBetweenComplaints;
       spdlog::error("the history of ring \"{}\" cannot be read, watchers get snapshots: {}", needed.ring,
-                    last_complaint);
+                    std::string(changes.status().message()));
     }
     request.sink->HistoryRead(needed.ring, changes.ok() ? *std::move(changes) : std::vector<ChangeRecord>());
   }

@@ -17,7 +17,7 @@ void WriteQueue::Submit(Job job) {
   {
     MutexLock lock(mutex_);
     if (stopping_) {
-      refusal = ring::Error(absl::StatusCode::kUnavailable, kDraining, "the server is stopping");
+      refusal = Stopping();
     } else if (jobs_.size() >= kMaxWaiting) {
       refusal = ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
                             fmt::format("{} changes wait already, which is the limit", kMaxWaiting));

@@ -75,7 +75,7 @@ bool Connection::TryEndpoints(Clock::time_point deadline) {
   for (std::size_t left = endpoints_.size(); left > 0; --left) {
     const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoints_[current_]);
     const auto now = Clock::now();
-    if (WaitUntilConnected(*channel, now + (deadline - now) / left)) {
+    if (WaitUntilConnected(*channel, now + (deadline - now) / static_cast<int64_t>(left))) {
       stub_ = v1::Directory::NewStub(channel);
       return true;
     }

@@ -6,6 +6,7 @@ Environment: RINGD_BIN and RINGCTL_BIN name the two programs.
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -109,11 +110,51 @@ class RingctlTest(unittest.TestCase):
                           ["ring", "list", "-o", "xml"],
                           ["watch", self.ring, "-o", "tsv"], ["watch", self.ring, "--from", "7"],
                           ["ring", "list", "--timeout", "soon"], ["ring", "list", "--endpoints", "nowhere"],
-                          ["node", "add", self.ring, "n2", "--metadata", "x"]):
+                          ["node", "add", self.ring, "n2", "--metadata", "x"],
+                          ["node", "add", self.ring, "n2", "--force"], ["lookup", self.ring, "-", "k"],
+                          ["lookup", self.ring, "k", "-"], ["ring", "list", "--endpoints", "http://127.0.0.1:7440"]):
             done = self.run_it(*arguments, code=2)
             self.assertEqual(done.stdout, b"", arguments)
         self.assertIn("`ringctl node remove`", self.err("node", "remvoe", self.ring, "n1", code=2))
         self.assertIn("--weight", self.err("node", "add", self.ring, "n2", "--wieght", "1", code=2))
+
+    def test_short_flag_with_equals(self):
+        """`-o=json` is `-o json`."""
+        self.make_ring("n1")
+        self.assertEqual(self.out("ring", "get", self.ring, "-o=json"), self.out("ring", "get", self.ring, "-o", "json"))
+
+    def test_metadata_is_cleared(self):
+        """An empty --metadata replaces all that was there by nothing."""
+        self.out("ring", "create", self.ring)
+        self.out("node", "add", self.ring, "n1", "--metadata", "a=1", "--metadata", "b=2")
+        self.assertEqual(self.json("node", "list", self.ring)["nodes"][0]["metadata"], {"a": "1", "b": "2"})
+        self.out("node", "update", self.ring, "n1", "--metadata", "")
+        self.assertEqual(self.json("node", "list", self.ring)["nodes"][0]["metadata"], {})
+
+    def test_version_that_is_not_reached(self):
+        """The server's answer, that it waited in vain, is shown and not asked for again until the timeout."""
+        self.make_ring("n1")
+        error = self.err("lookup", self.ring, "k", "--min-version", "9999999999999999999/1", code=3)
+        self.assertIn("has not reached 9999999999999999999/1", error)
+        self.assertIn("--min-version", error)
+        self.assertIn("has not reached", self.err("lookup", self.ring, "-", "--min-version", "9999999999999999999/1",
+                                                  stdin=b"k\n", code=3))
+
+    def test_dry_run_that_needs_force_as_tsv(self):
+        """The two columns have no room for it, so it is a note."""
+        self.make_ring("n1")
+        done = self.run_it("node", "remove", self.ring, "n1", "--dry-run", "-o", "tsv")
+        self.assertIn(b"needs --force", done.stderr)
+
+    def test_standard_streams_that_are_closed(self):
+        """Their numbers do not go to a connection: reading and writing fail, and are told."""
+        self.make_ring("n1")
+        for closed, arguments, text in (("<&-", "lookup %s -" % self.ring, "cannot read standard input"),
+                                        (">&-", "ring list", "cannot write to standard output")):
+            done = subprocess.run(["sh", "-c", "%s %s %s" % (RINGCTL, arguments, closed)], stdin=subprocess.DEVNULL,
+                                  capture_output=True, timeout=PATIENCE, env=environment(self.server.endpoint))
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(text, done.stderr.decode())
 
     def test_weights_that_are_none(self):
         """A weight that is no whole number >= 0, or above the wire, is 2, and nothing changes. B27, go-ketama#2."""
@@ -339,6 +380,14 @@ class RingctlTest(unittest.TestCase):
         self.run_it("lookup", self.ring, "k", "--min-version", later, "--timeout", "500ms", code=3)
         self.run_it("node", "add", self.ring, "n2", "--if-version", at)
         self.run_it("node", "add", self.ring, "n3", "--if-version", at, code=1)
+
+    def test_endpoint_that_says_nothing(self):
+        """Each endpoint has its part of the timeout, so one that accepts and is silent does not hide the next."""
+        self.make_ring("n1")
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            endpoints = "127.0.0.1:%d,%s" % (silent.getsockname()[1], self.server.endpoint)
+            self.out("lookup", self.ring, "k", "--timeout", "2s", endpoint=endpoints)
+            self.assertNotEqual(self.json("version", endpoint=endpoints)["server_version"], "")
 
     def test_endpoints_in_order(self):
         """An endpoint that is down is passed over."""

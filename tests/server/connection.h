@@ -8,8 +8,8 @@
 
 #include <string>
 
+#include "server/descriptor.h"
 #include "server/listen_address.h"
-#include "server/listener.h"
 
 namespace ringd::server {
 

@@ -219,7 +219,7 @@ class DirectoryRace : public ::testing::Test {
       answer.after = EntriesOf(answer.ring);
       answers.push_back(std::move(answer));
       if (i % 100 == 0) {
-        waits_->Wait(kRings[0], answers.back().version, VersionWaits::Clock::now(),
+        waits_->Wait(kRings[0], answers.back().version, VersionWaits::Clock::now(), 1,
                      [&](const auto&) { waited.Update([](int& count) { ++count; }); });
         EXPECT_LE(directory_->List("", "", 2).size(), 2u);
       }

@@ -16,12 +16,16 @@
 #include <future>
 
 #include "ring/error.h"
+#include "spdlog/sinks/base_sink.h"
+#include "spdlog/spdlog.h"
 #include "tests/server/connection.h"
 #include "tests/server/store_test_data.h"
+#include "tests/support/shared.h"
 
 namespace ringd::server {
 namespace {
 
+constexpr int kReserved = 20;
 const ListenAddress kAnyPort{.host = "127.0.0.1"};
 
 ListenAddress UnixAt(const std::string& path) { return {.unix_path = path}; }
@@ -33,13 +37,13 @@ void Greet(int socket) {
 }
 
 std::unique_ptr<Listener> Bound(const ListenAddress& address) {
-  auto listener = Listener::Bind(address);
+  auto listener = Listener::Bind(address, kReserved);
   EXPECT_TRUE(listener.ok()) << listener.status();
   return listener.ok() ? *std::move(listener) : nullptr;
 }
 
 void ExpectRefused(const ListenAddress& address, const std::string& why) {
-  const absl::Status status = Listener::Bind(address).status();
+  const absl::Status status = Listener::Bind(address, kReserved).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_EQ(ring::ReasonOf(status), "CANNOT_LISTEN");
   EXPECT_EQ(std::string(status.message()), "cannot listen on " + address.ToString() + ": " + why);
@@ -57,7 +61,7 @@ TEST(Listener, TakesConnectionsOnAPortThatIsFree) {
   listener->Stop();
 }
 
-TEST(Listener, LocalhostIsEveryAddressOfThatName) {
+TEST(Listener, LocalhostIsAnAddressOfThatName) {
   const auto listener = Bound({.host = "localhost"});
   ASSERT_NE(listener, nullptr);
   listener->Start(Greet);
@@ -127,14 +131,17 @@ TEST(Listener, BreaksTheConnectionsThatCameThisWayAndNoOther) {
     const auto other = Bound(kAnyPort);
     ASSERT_TRUE(listener != nullptr && other != nullptr);
     std::promise<int> taken;
+    std::promise<int> taken_by_other;
     listener->Start([&](int socket) { taken.set_value(socket); });
-    other->Start(Greet);
+    other->Start([&](int socket) { taken_by_other.set_value(socket); });
     Connection of_other(other->address());
     Connection broken(listener->address());
     const Descriptor server_side(taken.get_future().get());
+    Descriptor of_other_server_side(taken_by_other.get_future().get());
     listener->Stop();
     listener->BreakConnections();
     EXPECT_EQ(broken.ReadAll(), "");
+    Greet(of_other_server_side.Release());
     EXPECT_EQ(of_other.ReadAll(), "hi");
   }
 }
@@ -156,6 +163,17 @@ class DescriptorLimit {
   rlimit before_{};
 };
 
+class LineCounter final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  support::Shared<int> lines{0};
+
+ private:
+  void sink_it_(const spdlog::details::log_msg&) override {
+    lines.Update([](int& count) { ++count; });
+  }
+  void flush_() override {}
+};
+
 // grpc/grpc#33672: gRPC's own listener is deaf for good after this.
 TEST(Listener, TakesConnectionsAgainAfterThereWasNoDescriptor) {
   const auto listener = Bound(kAnyPort);
@@ -164,9 +182,13 @@ TEST(Listener, TakesConnectionsAgainAfterThereWasNoDescriptor) {
   Connection late;
   {
     const DescriptorLimit limit;
+    const auto log = std::make_shared<LineCounter>();
+    spdlog::default_logger()->sinks().push_back(log);
     limit.Set(DescriptorLimit::Next());
     listener->Start(Greet);
     waiting.Connect(listener->address());
+    log->lines.Await([](int lines) { return lines > 0; });
+    spdlog::default_logger()->sinks().pop_back();
     limit.Restore();
     EXPECT_EQ(waiting.ReadAll(), "hi");
   }
@@ -180,11 +202,11 @@ TEST(Listener, TheLastDescriptorsAreNotForConnections) {
   listener->Start(Greet);
   const DescriptorLimit limit;
   Connection refused;
-  limit.Set(DescriptorLimit::Next() + Listener::kReserved);
+  limit.Set(DescriptorLimit::Next() + kReserved);
   refused.Connect(listener->address());
   EXPECT_EQ(refused.ReadAll(), "") << "closed at once";
   Connection taken;
-  limit.Set(DescriptorLimit::Next() + Listener::kReserved + 1);
+  limit.Set(DescriptorLimit::Next() + kReserved + 1);
   taken.Connect(listener->address());
   EXPECT_EQ(taken.ReadAll(), "hi");
 }

@@ -33,9 +33,10 @@ class VersionWaitsTest : public ::testing::Test {
   }
 
   // Waits for the ring to be at this version.
-  std::shared_ptr<AnswerBox> Wait(const std::string& ring, ring::Version version, Clock::time_point deadline) {
+  std::shared_ptr<AnswerBox> Wait(const std::string& ring, ring::Version version, Clock::time_point deadline,
+                                  size_t bytes = 1) {
     auto box = std::make_shared<AnswerBox>();  // the wait holds it too
-    waits_->Wait(ring, version, deadline, [box](absl::StatusOr<RingStatePtr> result) {
+    waits_->Wait(ring, version, deadline, bytes, [box](absl::StatusOr<RingStatePtr> result) {
       box->Update([&](Answer& answer) {
         answer.what = std::move(result);
         answer.thread = std::this_thread::get_id();
@@ -78,8 +79,11 @@ TEST_F(VersionWaitsTest, IsAnsweredByThePublicationThatBringsTheVersion) {
   directory_.Make("s");
   const auto box = Wait("r", {1, 4}, Far());
   directory_.Do(Add("r", "n2"));
+  EXPECT_EQ(VersionOf(*Wait("r", {1, 3}, Far())), "1/3");
+  const auto of_another = Wait("s", {2, 2}, Far());
   directory_.Do(Add("s", "n1"));
-  EXPECT_FALSE(Answered(*box));
+  EXPECT_EQ(VersionOf(*of_another), "2/2");
+  EXPECT_FALSE(Answered(*box)) << "the look that answered the other passed it over";
   directory_.Do(Add("r", "n3"));
   EXPECT_EQ(VersionOf(*box), "1/4");
   EXPECT_NE(box->Get().thread, std::this_thread::get_id()) << "the publishing thread has better to do";
@@ -118,7 +122,7 @@ TEST_F(VersionWaitsTest, AVersionThatIsThereWhenTheDeadlineComesIsAnsweredThough
   // The thread of the waits is held up in the answer before.
   support::Shared<bool> busy{false};
   support::Shared<bool> let_go{false};
-  waits_->Wait("r", {1, 9}, Clock::time_point::min(), [&](const auto&) {
+  waits_->Wait("r", {1, 9}, Clock::time_point::min(), 1, [&](const auto&) {
     busy.Update([](bool& is) { is = true; });
     let_go.Await([](bool is) { return is; });
   });
@@ -151,6 +155,17 @@ TEST_F(VersionWaitsTest, OneWaitMoreThanTheLimitIsRefusedAtOnce) {
   EXPECT_EQ(VersionOf(*Wait("r", {1, 2}, Far())), "1/2") << "what needs no waiting is still answered";
   directory_.Do(Add("r", "n2"));
   for (const auto& box : boxes) ASSERT_EQ(VersionOf(*box), "1/3");
+}
+
+TEST_F(VersionWaitsTest, MoreBytesThanTheLimitAreRefusedUntilOthersAreAnswered) {
+  const auto half = Wait("r", {1, 3}, Far(), VersionWaits::kMaxBytes / 2);
+  const auto rest = Wait("r", {1, 4}, Far(), VersionWaits::kMaxBytes - VersionWaits::kMaxBytes / 2);
+  EXPECT_TRUE(absl::IsResourceExhausted(StatusOf(*Wait("r", {1, 4}, Far(), 1))));
+  directory_.Do(Add("r", "n2"));
+  EXPECT_EQ(VersionOf(*half), "1/3");
+  const auto again = Wait("r", {1, 4}, Far(), VersionWaits::kMaxBytes / 2);
+  directory_.Do(Add("r", "n3"));
+  for (const auto& box : {rest.get(), again.get()}) EXPECT_EQ(VersionOf(*box), "1/4");
 }
 
 TEST_F(VersionWaitsTest, StopEndsEveryWaitAndWhatComesLater) {

@@ -41,6 +41,11 @@ TEST(ParsePairs, SplitsAtTheFirstEqualsSign) {
   EXPECT_FALSE(ParsePairs("label", {"a=1", "a=2"}).ok());
 }
 
+TEST(ParsePairs, OneEmptyTextIsNoPair) {
+  EXPECT_TRUE(ParsePairs("metadata", {""})->empty());
+  EXPECT_FALSE(ParsePairs("metadata", {"", ""}).ok());
+}
+
 TEST(ParseEndpoints, TakesHostsAndSocketsInOrder) {
   const auto endpoints = ParseEndpoints("a:1,[::1]:7440,unix:///run/ringd.sock");
   ASSERT_TRUE(endpoints.ok());

@@ -223,6 +223,7 @@ done
 if [ $started = no ]; then
   tail -n 20 "$server_log" >&2
   printf 'quickstart: ringd ended before it listened; the lines above are from %s.\n' "$(shown "$server_log")" >&2
+  if grep -q 'in use by process' "$server_log"; then die 'stop that process and run again'; fi
   die "if they are about data of another build, remove $(shown "$state_dir") and run again"
 fi
 grpc_address=$(address_of 'listening on')

@@ -76,9 +76,11 @@ void LogChange(const Request& request, const std::string& actor, const MutationR
   const std::string reason = request.options().reason();
   std::string_view rpc = Request::descriptor()->name();
   rpc.remove_suffix(std::string_view("Request").size());
-  spdlog::info("{} ring \"{}\"{} revision {} -> {} epoch {} by {}{}", rpc, request.ring(), NodeOf(request),
-               result.previous_version.revision, result.version.revision, result.version.epoch, actor,
-               reason.empty() ? "" : " reason " + ring::Quote(reason));
+  const uint64_t before = result.previous_version.revision;
+  const uint64_t after = result.version.revision;
+  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", rpc, request.ring(), NodeOf(request),
+               before == after ? fmt::format("{}", after) : fmt::format("{} -> {}", before, after),
+               result.version.epoch, actor, reason.empty() ? "" : " reason " + ring::Quote(reason));
 }
 
 absl::Status UnimplementedRpc(std::string_view rpc) {

@@ -67,7 +67,7 @@ absl::Status CheckLocal(const ListenAddress& address) {
   if (address.is_unix() || IsLoopback(address.host)) return absl::OkStatus();
   return ring::Error(absl::StatusCode::kFailedPrecondition, kPlaintextRefused,
                      fmt::format("refusing to listen on {}: it is neither loopback nor a unix socket, and mTLS is not "
-                                 "configured (this version has none yet)",
+                                 "configured (this version has none yet); write 127.0.0.1:PORT or unix:///PATH",
                                  address.ToString()));
 }
 

@@ -110,20 +110,20 @@ absl::Status CheckHeader(const DataDir& dir) {
   const Descriptor file = OpenFile(dir, kStoreFileName, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (file.get() < 0) {
     const int error = errno;
-    if (error == ELOOP) return Refused(dir, kStoreFileName, "is a symbolic link, not a directory store");
+    if (error == ELOOP) return Refused(dir, kStoreFileName, "is a symbolic link, not a ringd store");
     return SystemError(dir, kStoreFileName, error);
   }
   std::array<char, kHeaderBytes> header{};
   const ssize_t bytes = pread(file.get(), header.data(), header.size(), 0);
   if (bytes < 0) return SystemError(dir, kStoreFileName, errno);
-  if (bytes == 0) return Refused(dir, kStoreFileName, "is empty: a directory store never is");
+  if (bytes == 0) return Refused(dir, kStoreFileName, "is empty: a ringd store never is");
   if (static_cast<size_t>(bytes) < header.size() || std::string_view(header.data(), kMagic.size()) != kMagic) {
-    return Refused(dir, kStoreFileName, "is not a directory store");
+    return Refused(dir, kStoreFileName, "is not a ringd store");
   }
   const uint32_t application_id = BigEndian32(header.data() + kApplicationIdOffset);
   if (application_id != kApplicationId) {
     return Refused(dir, kStoreFileName,
-                   fmt::format("is not a directory store: it is an SQLite database of another program "
+                   fmt::format("is not a ringd store: it is an SQLite database of another program "
                                "(application_id {:#x})",
                                application_id));
   }
@@ -217,7 +217,7 @@ absl::Status PrepareStoreFile(const DataDir& dir, InitMode mode) {
   if (absl::Status removed = RemoveTemporaries(dir); !removed.ok()) return removed;
   struct stat status;
   if (fstatat(dir.fd(), kStoreFileName, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    if (S_ISDIR(status.st_mode)) return Refused(dir, kStoreFileName, "is a directory, not a directory store");
+    if (S_ISDIR(status.st_mode)) return Refused(dir, kStoreFileName, "is a directory, not a ringd store");
     if (absl::Status checked = CheckHeader(dir); !checked.ok()) return checked;
     return CheckLog(dir);
   }

@@ -115,15 +115,19 @@ class CommandLine {
   void AddReadCommands();
   void AddMutationFlags(CLI::App* app);
   void AddIfVersion(CLI::App* app);
-  void AddForce(CLI::App* app);
+  void AddForce(CLI::App* app, const std::string& help);
   void AddNodeFlags(CLI::App* app);
 
-  std::pair<CLI::App*, Words> TakeWords(Words* arguments) const;
+  // How the command that was named as far as it was is typed.
+  std::string Path() const;
+  ExitCode Parse(Words arguments);
+  Words TakeWords(Words* arguments);
   const CLI::Option* FindFlag(const CLI::App* app, const std::string& argument) const;
   const CLI::App* Descend(const CLI::App* app, const std::string& word) const;
 
   CLI::App app_{"ringctl asks and changes ringd, the directory that knows which node owns a key.", "ringctl"};
   std::map<const CLI::App*, Command> commands_;
+  const CLI::App* app_of_words_ = &app_;  // of the verb, as far as it was named
 
   GlobalOptions global_;
   MutationFlags mutation_;
@@ -193,14 +197,15 @@ void CommandLine::AddRingCommands() {
                                                                          Session session(global_);
                                                                          return RingCreate(session, create_);
                                                                        }});
-  AddText(create, "--placement", "KIND", "hashed or slots [hashed]", [this](const std::string& text) {
+  AddText(create, "--placement", "KIND", "hashed [hashed]; slots is not served yet", [this](const std::string& text) {
     if (text != "hashed" && text != "slots") {
       throw UsageError{fmt::format("placement {} is neither hashed nor slots", Quoted(text)), ""};
     }
     create_.placement = text;
   });
-  AddNumber(create, "--points-per-weight", &create_.points_per_weight, "points on the circle for each unit of weight");
-  AddNumber(create, "--default-weight", &create_.default_weight, "weight of nodes that are added without one");
+  AddNumber(create, "--points-per-weight", &create_.points_per_weight,
+            "points on the circle for each unit of weight [2]");
+  AddNumber(create, "--default-weight", &create_.default_weight, "weight of nodes that are added without one [100]");
   AddPairs(create, "--label", &create_.labels, "a label of the ring; may come again");
   AddMutationFlags(create);
 
@@ -219,7 +224,7 @@ void CommandLine::AddRingCommands() {
                                  }});
   AddMutationFlags(remove);
   AddIfVersion(remove);
-  AddForce(remove);
+  AddForce(remove, "even if the ring has nodes");
 }
 
 void CommandLine::AddNodeCommands() {
@@ -255,7 +260,9 @@ void CommandLine::AddNodeCommands() {
     AddMutationFlags(app);
     AddIfVersion(app);
   }
-  for (CLI::App* app : {update, remove}) AddForce(app);
+  for (CLI::App* app : {update, remove}) {
+    AddForce(app, "even if it takes more than half of the ring's weight, or its last weighted node");
+  }
 }
 
 void CommandLine::AddReadCommands() {
@@ -301,16 +308,14 @@ void CommandLine::AddMutationFlags(CLI::App* app) {
   AddFlag(app, "--dry-run", &mutation_.dry_run, "show what would result and change nothing");
   AddText(app, "--reason", "TEXT", "why, for those who read the history",
           [this](const std::string& text) { mutation_.reason = text; });
-  AddFlag(app, "-y,--yes", &mutation_.yes, "do not ask");
+  AddFlag(app, "-y,--yes", &mutation_.yes, "do not ask; what asks nothing takes it too");
 }
 
 void CommandLine::AddIfVersion(CLI::App* app) {
   AddVersion(app, "--if-version", &mutation_.if_version, "only if the ring is at this version");
 }
 
-void CommandLine::AddForce(CLI::App* app) {
-  AddFlag(app, "--force", &mutation_.force, "even if it takes most of the weight, or a ring that has nodes");
-}
+void CommandLine::AddForce(CLI::App* app, const std::string& help) { AddFlag(app, "--force", &mutation_.force, help); }
 
 void CommandLine::AddNodeFlags(CLI::App* app) {
   AddText(app, "--address", "TEXT", "where callers reach the node",
@@ -341,16 +346,20 @@ const CLI::App* CommandLine::Descend(const CLI::App* app, const std::string& wor
     names.push_back(child->get_name());
   }
   const std::string closest = ClosestWord(word, names);
-  const std::string path = app->get_parent() == nullptr ? "ringctl" : "ringctl " + app->get_name();
   throw UsageError{fmt::format("unknown command {}", Quoted(word)),
-                   closest.empty() ? fmt::format("`{} --help` lists the commands", path)
-                                   : fmt::format("did you mean `{} {}`?", path, closest)};
+                   closest.empty() ? fmt::format("`{} --help` lists the commands", Path())
+                                   : fmt::format("did you mean `{} {}`?", Path(), closest)};
 }
 
-// Takes the words of the command out of the arguments; what stays is flags and the verb, for CLI11. Answers the app of
-// the verb as far as it was named.
-std::pair<CLI::App*, Words> CommandLine::TakeWords(Words* arguments) const {
-  const CLI::App* app = &app_;
+std::string CommandLine::Path() const {
+  std::string path;
+  for (const CLI::App* app = app_of_words_; app != &app_; app = app->get_parent()) path = " " + app->get_name() + path;
+  return "ringctl" + path;
+}
+
+// Takes the words of the command out of the arguments; what stays is flags and the verb, for CLI11.
+Words CommandLine::TakeWords(Words* arguments) {
+  const CLI::App*& app = app_of_words_;
   Words words;
   Words rest;
   bool flags_over = false;
@@ -381,7 +390,7 @@ std::pair<CLI::App*, Words> CommandLine::TakeWords(Words* arguments) const {
     }
   }
   *arguments = std::move(rest);
-  return {const_cast<CLI::App*>(app), words};
+  return words;
 }
 
 ExitCode CommandLine::Run(Words arguments) {
@@ -393,7 +402,18 @@ ExitCode CommandLine::Run(Words arguments) {
     arguments.erase(arguments.begin());
     arguments.push_back("--help");
   }
-  auto [app, words] = TakeWords(&arguments);
+  if (arguments.front() == "--version") arguments.front() = "version";
+  try {
+    return Parse(std::move(arguments));
+  } catch (const UsageError& error) {
+    const std::string hint = error.hint.empty() ? fmt::format("`{} --help` tells more", Path()) : error.hint;
+    return ReportError(ExitCode::kUsage, error.text, hint);
+  }
+}
+
+ExitCode CommandLine::Parse(Words arguments) {
+  const Words words = TakeWords(&arguments);
+  const CLI::App* app = app_of_words_;
   try {
     std::reverse(arguments.begin(), arguments.end());
     app_.parse(arguments);
@@ -401,8 +421,7 @@ ExitCode CommandLine::Run(Words arguments) {
     Print(app_.help());
     return ExitCode::kOk;
   } catch (const CLI::RequiredError&) {
-    const std::string path = app->get_parent() == nullptr ? "ringctl" : "ringctl " + app->get_name();
-    throw UsageError{"no command is given", fmt::format("`{} --help` lists the commands", path)};
+    throw UsageError{"no command is given", fmt::format("`{} --help` lists the commands", Path())};
   } catch (const CLI::ParseError& error) {
     throw UsageError{error.what(), ""};
   }
@@ -422,12 +441,6 @@ ExitCode CommandLine::Run(Words arguments) {
 
 }  // namespace
 
-ExitCode RunCommandLine(std::vector<std::string> arguments) {
-  try {
-    return CommandLine().Run(std::move(arguments));
-  } catch (const UsageError& error) {
-    return ReportError(ExitCode::kUsage, error.text, error.hint.empty() ? "`ringctl --help` tells more" : error.hint);
-  }
-}
+ExitCode RunCommandLine(std::vector<std::string> arguments) { return CommandLine().Run(std::move(arguments)); }
 
 }  // namespace ringd::ctl

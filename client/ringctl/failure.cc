@@ -27,7 +27,7 @@ std::string HintOf(const grpc::Status& status) {
   if (hint != by_reason.end()) return hint->second;
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
-      return "`ringctl status` shows the health of the servers; --endpoints or RINGCTL_ENDPOINTS name them";
+      return "is ringd running there? --endpoints or RINGCTL_ENDPOINTS name the addresses where it serves gRPC";
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return "--timeout allows more time; a change may have been made all the same: look before you repeat one";
     case grpc::StatusCode::INTERNAL:

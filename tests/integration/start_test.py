@@ -189,9 +189,9 @@ class StartTest(StartCase):
         for number, (content, mentions) in enumerate((
                 (good[:60] + (99).to_bytes(4, "big") + good[64:], ["format 99", "reads format 1"]),
                 (good[:60] + (0).to_bytes(4, "big") + good[64:], ["format 0", "reads format 1"]),
-                (foreign, ["not a directory store"]),
-                (b"hello world\n" * 100, ["not a directory store"]),
-                (good[:50], ["not a directory store"]),
+                (foreign, ["not a ringd store"]),
+                (b"hello world\n" * 100, ["not a ringd store"]),
+                (good[:50], ["not a ringd store"]),
                 (b"", ["empty"]),
                 (None, ["is a directory"]))):
             for init in ([], ["--init"]):

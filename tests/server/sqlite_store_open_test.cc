@@ -189,15 +189,15 @@ TEST_F(SqliteStoreOpen, ANewerFormatIsRefusedByItsNumber) {
 TEST_F(SqliteStoreOpen, TheDatabaseOfAnotherProgramIsRefused) {
   MakeDir();
   RunSql(db(), "CREATE TABLE t(x); PRAGMA application_id = 0x1234");
-  ExpectRefused("is not a directory store: it is an SQLite database of another program (application_id 0x1234)");
+  ExpectRefused("is not a ringd store: it is an SQLite database of another program (application_id 0x1234)");
 }
 
 TEST_F(SqliteStoreOpen, AFileThatIsNoDatabaseIsRefused) {
   MakeDir();
   WriteFile(db(), "short");
-  ExpectRefused("\"" + db() + "\" is not a directory store");
+  ExpectRefused("\"" + db() + "\" is not a ringd store");
   WriteFile(db(), std::string(8192, 'x'));
-  ExpectRefused("\"" + db() + "\" is not a directory store");
+  ExpectRefused("\"" + db() + "\" is not a ringd store");
 }
 
 TEST_F(SqliteStoreOpen, AnEmptyFileIsRefused) {

@@ -18,9 +18,9 @@ from ringd_process import PATIENCE, RINGD, eventually  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
 
 
-def limited(what, value):
-    """For Popen: the process gets this limit."""
-    return {"preexec_fn": lambda: resource.setrlimit(what, (value, value))}
+def limited(what, soft, hard):
+    """For Popen: the process gets these limits."""
+    return {"preexec_fn": lambda: resource.setrlimit(what, (soft, hard))}
 
 
 def serves(client):
@@ -33,7 +33,7 @@ def serves(client):
 class ExhaustionTest(ProcessCase):
     def test_descriptors(self):
         """Reliability row 35, grpc/grpc#33656: more connections than descriptors; when they have gone, it serves."""
-        server = self.serve(**limited(resource.RLIMIT_NOFILE, 100))
+        server = self.serve(**limited(resource.RLIMIT_NOFILE, 100, 100))
         held = self.connect(server)
         held.make_ring("r", ["a"])
         silent = [socket.create_connection(("127.0.0.1", server.port), PATIENCE) for _ in range(150)]
@@ -46,7 +46,7 @@ class ExhaustionTest(ProcessCase):
 
     def test_file_size(self):
         """Reliability row 5: a file that may not grow is told like a full disk, and nothing that was acknowledged goes."""
-        server = self.serve(**limited(resource.RLIMIT_FSIZE, 400 << 10))
+        server = self.serve(**limited(resource.RLIMIT_FSIZE, 400 << 10, resource.RLIM_INFINITY))
         client = self.connect(server)
         client.make_ring("r", ["n"])
         added = ["n"]
@@ -58,6 +58,11 @@ class ExhaustionTest(ProcessCase):
         self.assertEqual(refused.exception.code, "RESOURCE_EXHAUSTED", refused.exception.text)
         self.assertGreater(len(added), 5)
         self.assertTrue(serves(client))
+        self.assertEqual(client.health("ringd.v1.Directory.Write"), "NOT_SERVING")
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        client.add("r", "room again")
+        added.append("room again")
+        self.assertEqual(client.health("ringd.v1.Directory.Write"), "SERVING")
         server.kill()
         client = self.connect(self.serve(init=False))
         self.assertEqual(sorted(client.nodes("r")), sorted(added))

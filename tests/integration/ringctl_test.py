@@ -115,6 +115,8 @@ class RingctlTest(unittest.TestCase):
                           ["lookup", self.ring, "k", "-"], ["ring", "list", "--endpoints", "http://127.0.0.1:7440"]):
             done = self.run_it(*arguments, code=2)
             self.assertEqual(done.stdout, b"", arguments)
+        self.assertIn("`ringctl node add --help`", self.err("node", "add", self.ring, "n2", "--if-version", "5", code=2))
+        self.assertTrue(self.out("--version").startswith("ringctl "))
         self.assertIn("`ringctl node remove`", self.err("node", "remvoe", self.ring, "n1", code=2))
         self.assertIn("--weight", self.err("node", "add", self.ring, "n2", "--wieght", "1", code=2))
 

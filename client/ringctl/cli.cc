@@ -353,7 +353,7 @@ const CLI::App* CommandLine::Descend(const CLI::App* app, const std::string& wor
 
 std::string CommandLine::Path() const {
   std::string path;
-  for (const CLI::App* app = app_of_words_; app != &app_; app = app->get_parent()) path = " " + app->get_name() + path;
+  for (const CLI::App* app = app_of_words_; app != &app_; app = app->get_parent()) path.insert(0, " " + app->get_name());
   return "ringctl" + path;
 }
 
@@ -382,7 +382,7 @@ Words CommandLine::TakeWords(Words* arguments) {
         if (std::next(argument) == arguments->end()) throw UsageError{fmt::format("{} needs a value", *argument), ""};
         rest.push_back(*++argument);
       }
-    } else if (commands_.count(app) == 0) {
+    } else if (!commands_.contains(app)) {
       app = Descend(app, *argument);
       rest.push_back(*argument);
     } else {

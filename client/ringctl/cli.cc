@@ -353,7 +353,8 @@ const CLI::App* CommandLine::Descend(const CLI::App* app, const std::string& wor
 
 std::string CommandLine::Path() const {
   std::string path;
-  for (const CLI::App* app = app_of_words_; app != &app_; app = app->get_parent()) path.insert(0, " " + app->get_name());
+  for (const CLI::App* app = app_of_words_; app != &app_; app = app->get_parent())
+    path.insert(0, " " + app->get_name());
   return "ringctl" + path;
 }
 

@@ -47,7 +47,7 @@ await() {
 if [ $quick = yes ]; then
   repetitions=1 min_time=0.05 rounds=1 millis=200
 else
-  repetitions=5 min_time=0.5 rounds=40 millis=500
+  repetitions=5 min_time=0.5 rounds=150 millis=100
 fi
 
 echo "ring_bench ..." >&2

@@ -70,7 +70,7 @@ StreamEnd FollowStream(const std::string& endpoint, Format format, WatchPosition
     }
     position.Observe(message);
   }
-  grpc::Status status = reader->Finish();
+  grpc::Status status = Understood(reader->Finish());
   if (status.ok()) status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server ended the stream");
   return {status, progress};
 }

@@ -29,19 +29,19 @@ size_t WantedOwners(const auto& request) { return request.has_owners() ? request
 class NodeTableBuilder {
  public:
   NodeTableBuilder(const ring::Ring& ring, v1::BatchLookupResponse* response) : ring_(ring), response_(response) {
-    if (places_.size() < ring.node_count()) places_.resize(ring.node_count(), kNone);
+    if (places.size() < ring.node_count()) places.resize(ring.node_count(), kNone);
   }
   ~NodeTableBuilder() {
-    for (const uint32_t node : seen_) places_[node] = kNone;
-    seen_.clear();
+    for (const uint32_t node : seen) places[node] = kNone;
+    seen.clear();
   }
   NodeTableBuilder(const NodeTableBuilder&) = delete;
 
   uint32_t PlaceOf(uint32_t node) {
-    uint32_t& place = places_[node];
+    uint32_t& place = places[node];
     if (place == kNone) {
-      place = static_cast<uint32_t>(seen_.size());
-      seen_.push_back(node);
+      place = static_cast<uint32_t>(seen.size());
+      seen.push_back(node);
       ToProto(ring_.node(node), response_->add_nodes());
       bytes_ += response_->nodes(static_cast<int>(place)).ByteSizeLong();
     }
@@ -49,15 +49,15 @@ class NodeTableBuilder {
   }
 
   // About what the nodes take in the answer, and what an index takes at most.
-  size_t bytes() const { return bytes_ + seen_.size() * kFieldBytes; }
-  size_t index_bytes() const { return seen_.size() <= 1 << 7 ? 1 : seen_.size() <= 1 << 14 ? 2 : 3; }
+  size_t bytes() const { return bytes_ + seen.size() * kFieldBytes; }
+  size_t index_bytes() const { return seen.size() <= 1 << 7 ? 1 : seen.size() <= 1 << 14 ? 2 : 3; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr size_t kFieldBytes = 3;  // tag and length of a node
-  // Kept between batches, so that one of few keys does not pay for a ring of many nodes.
-  static inline thread_local std::vector<uint32_t> places_;
-  static inline thread_local std::vector<uint32_t> seen_;
+  // Of the thread, and kept between batches, so that one of few keys does not pay for a ring of many nodes.
+  static inline thread_local std::vector<uint32_t> places;
+  static inline thread_local std::vector<uint32_t> seen;
 
   const ring::Ring& ring_;
   v1::BatchLookupResponse* response_;

@@ -14,15 +14,15 @@
 namespace ringd::server {
 
 std::string EncodeRing(const RingHead& head);
-absl::StatusOr<RingHead> DecodeRing(std::string_view record);
+absl::StatusOr<RingHead> DecodeRing(std::string_view bytes);
 
 std::string EncodeNode(const ring::Node& node);
-absl::StatusOr<ring::Node> DecodeNode(std::string_view record);
+absl::StatusOr<ring::Node> DecodeNode(std::string_view bytes);
 
 std::string EncodeChange(const ChangeRecord& change);
-absl::StatusOr<ChangeRecord> DecodeChange(std::string_view record);
+absl::StatusOr<ChangeRecord> DecodeChange(std::string_view bytes);
 
 std::string EncodeTombstone(const Tombstone& tombstone);
-absl::StatusOr<Tombstone> DecodeTombstone(std::string_view record);
+absl::StatusOr<Tombstone> DecodeTombstone(std::string_view bytes);
 
 }  // namespace ringd::server

@@ -232,7 +232,7 @@ DirectoryService::Unary DirectoryService::Read(Context context, const Request& r
     const auto left = context->deadline() - std::chrono::system_clock::now();
     waits_.Wait(request.ring(), FromProto(request.min_version()),
                 VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait),
-                request.ByteSizeLong(), finish);
+                request.SpaceUsedLong(), finish);
   } else {
     finish(state);
   }

@@ -209,22 +209,22 @@ bool Listener::AcceptOne(int socket, const std::function<void(int)>& take) {
   const int error = errno;
   if (connection.get() < 0) {
     const bool nobody = error == EAGAIN || error == EINTR || error == ECONNABORTED;
-    if (!nobody) WarnOfExhaustion();
+    if (!nobody) WarnOfRefusal(std::strerror(error));
     return nobody;
   }
   if (IsReserved(connection.get(), reserved_)) {
-    WarnOfExhaustion();
+    WarnOfRefusal("the last file descriptors are kept for the store and the log");
   } else if (HasPeer(connection.get())) {  // else it has gone again, as the checks of load balancers do
     take(connection.Release());
   }
   return true;
 }
 
-void Listener::WarnOfExhaustion() {
+void Listener::WarnOfRefusal(std::string_view why) {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_warning_) return;
   next_warning_ = now + kBetweenWarnings;
-  spdlog::warn("{}: out of file descriptors, new connections are closed or wait; see ulimit -n", address_.ToString());
+  spdlog::warn("{}: new connections are closed or wait: {}; see ulimit -n", address_.ToString(), why);
 }
 
 }  // namespace ringd::server

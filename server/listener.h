@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -50,9 +51,9 @@ class Listener {
   absl::Status BindTcp();
   absl::Status CannotListen(const std::string& why) const;
   void Run(const std::function<void(int)>& take);
-  // False when there is no descriptor at all.
+  // False when accepting failed.
   bool AcceptOne(int socket, const std::function<void(int)>& take);
-  void WarnOfExhaustion();
+  void WarnOfRefusal(std::string_view why);
 
   ListenAddress address_;
   const int reserved_;

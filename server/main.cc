@@ -26,7 +26,8 @@ sigset_t StopSignals() {
   return signals;
 }
 
-// Whoever starts a server closed would give the numbers of these to a socket or the store, and the log would go there.
+// Whoever starts a server with these closed would give their numbers to a socket or the store, and the log would go
+// there.
 void OpenStandardStreams() {
   for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
     if (fd <= STDERR_FILENO) continue;

@@ -24,7 +24,7 @@ absl::Status TooMany(const std::string& text) {
   return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded, text);
 }
 
-// The first error of several checks, all of which are cheap.
+// The first error of several checks, all of which have been made: each is linear in the request, whose size is bounded.
 absl::Status FirstOf(std::initializer_list<absl::Status> checks) {
   const auto bad = std::find_if(checks.begin(), checks.end(), [](const absl::Status& status) { return !status.ok(); });
   return bad == checks.end() ? absl::OkStatus() : *bad;
@@ -45,7 +45,7 @@ absl::Status CheckRingName(std::string_view name) {
   return absl::OkStatus();
 }
 
-// The first error of a request on one ring; it names the ring.
+// The first error of a request on one ring: that of the name, else of the checks, with the name before it.
 absl::Status InRing(const std::string& ring, std::initializer_list<absl::Status> checks) {
   if (absl::Status status = CheckRingName(ring); !status.ok()) return status;
   const absl::Status status = FirstOf(checks);

@@ -193,13 +193,14 @@ Server::~Server() { Drain(); }
 void Server::Drain() {
   if (parts_->grpc == nullptr) return;
   using Clock = std::chrono::steady_clock;
-  const Clock::time_point start = Clock::now();
   if (parts_->http != nullptr) parts_->http->SetReady(false);
   parts_->grpc->GetHealthCheckService()->Shutdown();
   parts_->service->Drain();
   parts_->hub->Stop();
   parts_->waits->Stop();
   parts_->writes->Stop();
+  // The clients' time begins now: the disk may have taken long.
+  const Clock::time_point start = Clock::now();
   const auto longest = start + std::min(kLongestLameDuck, parts_->options.drain_timeout);
   for (uint64_t refused = UINT64_MAX; refused != parts_->service->refused() && Clock::now() < longest;) {
     refused = parts_->service->refused();
@@ -210,7 +211,7 @@ void Server::Drain() {
   const Clock::time_point until = std::min(start + parts_->options.drain_timeout, Clock::now() + kLastAnswers);
   std::promise<void> shut;
   std::thread breaker([this, until, done = shut.get_future()] {
-    for (auto next = until; done.wait_until(next) == std::future_status::timeout; next += kBreakEvery) {
+    for (auto next = until; done.wait_until(next) == std::future_status::timeout; next = Clock::now() + kBreakEvery) {
       parts_->listener->BreakConnections();
     }
   });

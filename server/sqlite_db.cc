@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -122,7 +123,9 @@ absl::Status SqliteDb::Error(int code) const {
   const int system_error = TakeSystemError(handle_);
   const std::string file = fmt::format("\"{}\"", path_);
   if (IsOutOfSpace(code, system_error)) {
-    return ring::Error(absl::StatusCode::kResourceExhausted, kStoreFull, fmt::format("{}: the disk is full", file));
+    const bool limited = system_error == EDQUOT || system_error == EFBIG;
+    return ring::Error(absl::StatusCode::kResourceExhausted, kStoreFull,
+                       fmt::format("{}: {}", file, limited ? std::strerror(system_error) : "the disk is full"));
   }
   switch (code & 0xff) {
     case SQLITE_NOMEM:

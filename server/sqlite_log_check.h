@@ -5,8 +5,8 @@
 // So where a frame is wrong, and behind it another transaction ends and a next one goes on from its end, what is wrong
 // was acknowledged.
 //
-// Damage in the last transaction, or in the frame that ends the one before it, cannot be told from a crash, and is not
-// found.
+// Damage in the last transaction, or in the header of the frame that ends the one before it, cannot be told from a
+// crash, and is not found.
 #pragma once
 
 #include <cstddef>

@@ -153,10 +153,11 @@ absl::Status CheckLog(const DataDir& dir) {
   if (!log.ok()) return log.status();
   const std::optional<size_t> damage = FindLogDamage(*log);
   if (!damage.has_value()) return absl::OkStatus();
-  return ring::Error(absl::StatusCode::kDataLoss, kStoreCorrupt,
-                     fmt::format("\"{}\" is damaged at byte {}, before changes that were acknowledged: bring the data "
-                                 "directory back from a backup, or move the log away to go on without its changes",
-                                 PathOf(dir, kLogName), *damage));
+  return ring::Error(
+      absl::StatusCode::kDataLoss, kStoreCorrupt,
+      fmt::format("\"{}\" is damaged at byte {}, before changes that were acknowledged: bring the data "
+                  "directory back from a backup; the runbook in deploy/README.md says what else there is",
+                  PathOf(dir, kLogName), *damage));
 }
 
 absl::Status RemoveIfThere(const DataDir& dir, const std::string& name) {

@@ -10,9 +10,10 @@ namespace ringd::server {
 namespace {
 
 absl::Status TooManyWaits() {
-  return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
-                     fmt::format("{} reads, or {} bytes of them, wait for a min_version, which is the limit",
-                                 VersionWaits::kMaxWaits, VersionWaits::kMaxBytes));
+  return ring::Error(
+      absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+      fmt::format("the reads that wait for a min_version would be more than {}, or take more than {} bytes of memory",
+                  VersionWaits::kMaxWaits, VersionWaits::kMaxBytes));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ inline constexpr std::string_view kVersionNotReached = "VERSION_NOT_REACHED";
 
 class VersionWaits {
  public:
-  // What waits together, in number and in bytes of the requests that are held meanwhile.
+  // What waits together, in number and in bytes of memory of the requests that are held meanwhile.
   static constexpr size_t kMaxWaits = 10'000;
   static constexpr size_t kMaxBytes = 64 << 20;
 
@@ -45,7 +45,7 @@ class VersionWaits {
   // These rings were published. Waits for one look through the waits at most.
   void Published(std::span<const std::string> rings);
 
-  // Answers every wait with UNAVAILABLE. May be called twice.
+  // Answers every wait, with UNAVAILABLE where its version is not there. May be called twice.
   void Stop();
 
  private:

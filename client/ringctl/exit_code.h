@@ -7,7 +7,7 @@ enum class ExitCode {
   kOk = 0,
   kRefused = 1,       // the server said no, or would have; or the output could not be written
   kUsage = 2,         // the command line is wrong
-  kUnreachable = 3,   // no server was reached, or none answered in time
+  kUnreachable = 3,   // no server was reached, or what was asked for did not come in time
   kDenied = 4,        // permission or TLS
   kInterrupted = 130  // Ctrl-C
 };

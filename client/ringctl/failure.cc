@@ -21,6 +21,8 @@ std::string HintOf(const grpc::Status& status) {
       {"RING_EMPTY", "add a node of weight > 0 with `ringctl node add`, or raise a weight with `ringctl node update`"},
       {"FORCE_REQUIRED", "add --force to do it all the same; --dry-run shows what would result"},
       {"VERSION_NOT_REACHED", "the ring has not come that far: ask again later, or without --min-version"},
+      {"STORE_UNREACHABLE", "its log says why; it may have to be started anew: see the runbook in deploy/README.md"},
+      {"DRAINING", "it is being stopped: try again when it is back, or name another server with --endpoints"},
       {"VERSION_MISMATCH", "read the ring again with `ringctl ring get RING` and redo with its version"},
   };
   const auto hint = by_reason.find(ReasonOf(status));

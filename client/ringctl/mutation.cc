@@ -84,7 +84,7 @@ void FillOptions(const MutationFlags& flags, v1::MutationOptions* options) {
 
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {
   // Its two columns have no room for it.
-  if (options.format == Format::kTsv && outcome.plan != nullptr && outcome.plan->force_needed()) {
+  if (!options.quiet && options.format == Format::kTsv && outcome.plan != nullptr && outcome.plan->force_needed()) {
     Notice(fmt::format("note: needs --force: {}", outcome.plan->force_reason()));
   }
   Print(OutcomeText(outcome, words, options));

@@ -139,6 +139,7 @@ ExitCode Status(const GlobalOptions& global) {
     asked.push_back(std::async(std::launch::async, AskEndpoint, endpoint, global.timeout));
   }
   std::vector<EndpointStatus> statuses;
+  statuses.reserve(asked.size());
   for (auto& future : asked) statuses.push_back(future.get());
   Print(StatusText(statuses, global));
 

@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "client/ringctl/wire_check.h"
+#include "client/wire_check.h"
 #include "proto/status_codec.h"
 
 namespace ringd::ctl {
@@ -19,15 +19,6 @@ constexpr milliseconds kReachWithin{2000};
 constexpr milliseconds kPauseBetweenRounds{100};
 
 }  // namespace
-
-grpc::Status Understood(grpc::Status status) {
-  if (status.error_code() != grpc::StatusCode::CANCELLED) return status;
-  return {grpc::StatusCode::UNAVAILABLE, "the server closed the connection"};
-}
-
-bool MayTryAgain(const grpc::Status& status) {
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE && ReasonOf(status) != "VERSION_NOT_REACHED";
-}
 
 Connection::Connection(std::vector<std::string> endpoints, milliseconds timeout)
     : endpoints_(std::move(endpoints)), timeout_(timeout) {}
@@ -45,7 +36,7 @@ grpc::Status Connection::Run(const google::protobuf::Message& request, const Att
   grpc::Status unfit = CheckWire(request);
   if (!unfit.ok()) return unfit;
   const auto deadline = NewDeadline();
-  Backoff backoff(milliseconds(50), milliseconds(1000), SystemRandom());
+  Backoff backoff({.first = milliseconds(50), .longest = milliseconds(1000)}, SystemRandom());
   grpc::Status unavailable = Unreachable();
   while (Connect(deadline)) {
     grpc::ClientContext context;

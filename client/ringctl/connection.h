@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "client/ringctl/backoff.h"
+#include "client/retry.h"
 #include "client/ringctl/channel.h"
 #include "ringd/v1/directory.grpc.pb.h"
 
@@ -21,14 +21,6 @@ struct Answer {
   grpc::Status status;
   Response value;
 };
-
-// A call's status, in which CANCELLED is UNAVAILABLE: gRPC answers it to what reaches a server as it closes, and
-// nothing here cancels calls.
-grpc::Status Understood(grpc::Status status);
-
-// Whether a call that ended so may be made again, here or at another endpoint. A server that answered that it has
-// waited for a version in vain is not unreachable.
-bool MayTryAgain(const grpc::Status& status);
 
 // Connection calls a directory at the first of some endpoints that can be reached, in their order. It connects with the
 // first call. What may be tried again is, at the next endpoint, until the timeout of the call; so a mutation must carry

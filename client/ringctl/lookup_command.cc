@@ -16,7 +16,7 @@
 #include "client/ringctl/lookup_output.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
-#include "client/ringctl/wire_check.h"
+#include "client/wire_check.h"
 
 namespace ringd::ctl {
 namespace {

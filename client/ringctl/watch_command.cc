@@ -3,7 +3,7 @@
 #include <memory>
 #include <thread>
 
-#include "client/ringctl/backoff.h"
+#include "client/backoff.h"
 #include "client/ringctl/channel.h"
 #include "client/ringctl/commands.h"
 #include "client/ringctl/failure.h"
@@ -11,7 +11,7 @@
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/watch_line.h"
 #include "client/ringctl/watch_position.h"
-#include "client/ringctl/wire_check.h"
+#include "client/wire_check.h"
 
 namespace ringd::ctl {
 namespace {
@@ -82,7 +82,8 @@ ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
   const grpc::Status unfit = CheckWire(position.Request());
   if (!unfit.ok()) return ReportStatus(unfit);
   WatchLog log(global.quiet);
-  Backoff backoff(std::chrono::milliseconds(200), std::chrono::milliseconds(5000), SystemRandom());
+  Backoff backoff({.first = std::chrono::milliseconds(200), .longest = std::chrono::milliseconds(5000)},
+                  SystemRandom());
   for (std::size_t tries = 0;; ++tries) {
     const std::string& endpoint = global.endpoints[tries % global.endpoints.size()];
     const StreamEnd end = FollowStream(endpoint, global.format, position, log);

@@ -25,9 +25,9 @@ ALLOWED = {
     "proto/codec.cc": ['"ring/ring.h"', '"ringd/v1/directory.pb.h"', '"absl/status/statusor.h"'],
     "proto/status_codec.cc": ['"proto/status_codec.h"', '"ring/error.h"', "<grpcpp/grpcpp.h>", '"google/rpc/status.pb.h"'],
     "server/directory.cc": ['"proto/codec.h"', '"ring/ring.h"', '"server/store.h"', "<mutex>", '"ringd/storage/v1/storage.pb.h"'],
-    "client/client.cc": ['"proto/status_codec.h"', '"ringd/v1/directory.grpc.pb.h"', "<thread>", '"client/client.h"'],
+    "client/client.cc": ['"proto/status_codec.h"', '"ring/error.h"', '"ringd/v1/directory.grpc.pb.h"', "<thread>", '"client/client.h"'],
     "client/ringctl/main.cc": ['"client/client.h"', '"client/ringctl/table.h"', "<CLI/CLI.hpp>", "<iostream>"],
-    "client/local_ring.cc": ['"ring/ring.h"', '"proto/codec.h"', '"client/client.h"', '"client/watch_machine.h"'],
+    "client/local/local_ring.cc": ['"ring/ring.h"', '"proto/codec.h"', '"client/client.h"', '"client/local/watch_machine.h"'],
     "tests/server/directory_test.cc": ['"server/directory.h"', '"client/client.h"', '"tests/support/clock.h"', "<gtest/gtest.h>"],
 }
 
@@ -72,15 +72,14 @@ REFUSED = {
     "client/client.cc": [
         '"server/directory.h"',
         '"ring/ring.h"',
-        '"ring/error.h"',
         '"proto/codec.h"',
-        '"client/local_ring.h"',
-        '"client/watch_machine.h"',
+        '"client/local/local_ring.h"',
+        '"client/local/watch_machine.h"',
         '"ringd/storage/v1/storage.pb.h"',
         '"tests/support/clock.h"',
     ],
     "client/ringctl/main.cc": ['"ring/ring.h"', '"proto/codec.h"', '"server/options.h"'],
-    "client/local_ring.cc": ['"server/directory.h"', '"tests/support/clock.h"', '"ringd/storage/v1/storage.pb.h"'],
+    "client/local/local_ring.cc": ['"server/directory.h"', '"tests/support/clock.h"', '"ringd/storage/v1/storage.pb.h"'],
 }
 
 

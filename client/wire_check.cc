@@ -1,15 +1,13 @@
-#include "client/ringctl/wire_check.h"
-
-#include <fmt/format.h>
-#include <google/protobuf/descriptor.h>
+#include "client/wire_check.h"
 
 #include <string>
 #include <vector>
 
-#include "client/ringctl/escape.h"
+#include "google/protobuf/descriptor.h"
+#include "ring/error.h"
 #include "ring/utf8.h"
 
-namespace ringd::ctl {
+namespace ringd {
 namespace {
 
 using google::protobuf::FieldDescriptor;
@@ -38,7 +36,7 @@ grpc::Status CheckBelow(const std::string& path, const Message& message) {
           repeated ? reflection.GetRepeatedString(message, field, i) : reflection.GetString(message, field);
       if (ring::IsValidUtf8(text)) continue;
       return {grpc::StatusCode::INVALID_ARGUMENT,
-              fmt::format("{}{} {} is not valid UTF-8", path, field->name(), Quoted(text))};
+              path + field->name() + " " + ring::Quote(text) + " is not valid UTF-8"};
     }
   }
   return grpc::Status::OK;
@@ -48,4 +46,4 @@ grpc::Status CheckBelow(const std::string& path, const Message& message) {
 
 grpc::Status CheckWire(const Message& request) { return CheckBelow("", request); }
 
-}  // namespace ringd::ctl
+}  // namespace ringd

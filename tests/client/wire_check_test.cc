@@ -1,10 +1,10 @@
-#include "client/ringctl/wire_check.h"
+#include "client/wire_check.h"
 
 #include <gtest/gtest.h>
 
 #include "ringd/v1/directory.pb.h"
 
-namespace ringd::ctl {
+namespace ringd {
 namespace {
 
 // B94: C++ protobuf would send invalid UTF-8 with only a log line.
@@ -33,4 +33,4 @@ TEST(CheckWire, LeavesBytesAlone) {
 }
 
 }  // namespace
-}  // namespace ringd::ctl
+}  // namespace ringd

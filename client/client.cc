@@ -1,0 +1,245 @@
+#include "ringd/client.h"
+
+#include <array>
+#include <atomic>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "client/channel.h"
+#include "client/messages.h"
+#include "client/retry.h"
+#include "client/wire_check.h"
+#include "proto/status_codec.h"
+#include "ring/error.h"
+#include "ringd/v1/directory.grpc.pb.h"
+
+namespace ringd {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A ring that changes while its pages are read is read anew, this often.
+constexpr int kReadings = 5;
+
+std::string NewRequestId() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string id = "client-";
+  for (int i = 0; i < 4; ++i) {
+    uint32_t bits = random();
+    for (int digit = 0; digit < 8; ++digit, bits >>= 4) id += kDigits[bits & 0xf];
+  }
+  return id;
+}
+
+template <class Request>
+Request NewRequest(std::string_view ring) {
+  Request request;
+  request.set_ring(ring.data(), ring.size());
+  return request;
+}
+
+template <class Request>
+void SetReadOptions(const LookupOptions& options, Request& request) {
+  request.set_owners(options.owners);
+  if (options.min_version.has_value()) ToMessage(*options.min_version, request.mutable_min_version());
+}
+
+}  // namespace
+
+std::string ErrorReason(const absl::Status& status) { return ring::ReasonOf(status); }
+
+// The calls of a client: a channel for each endpoint, which connects when it is first called.
+class Client::Calls {
+ public:
+  Calls(ClientOptions options, std::shared_ptr<grpc::ChannelCredentials> credentials)
+      : options_(std::move(options)), credentials_(std::move(credentials)) {
+    const std::string server_name = options_.tls.has_value() ? options_.tls->server_name : "";
+    for (const std::string& endpoint : options_.endpoints) {
+      channels_.push_back(NewChannel(endpoint, credentials_, server_name));
+      stubs_.push_back(v1::Directory::NewStub(channels_.back()));
+    }
+  }
+
+  const ClientOptions& options() const { return options_; }
+
+  template <class Request, class Response>
+  using Method = grpc::Status (v1::Directory::Stub::*)(grpc::ClientContext*, const Request&, Response*);
+
+  // Calls a method until it has an outcome; see Retry.
+  template <class Request, class Response>
+  absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request, milliseconds timeout) {
+    if (grpc::Status unfit = CheckWire(request); !unfit.ok()) return FromGrpc(unfit);
+    const auto deadline = Retry::Clock::now() + timeout;
+    const auto system_deadline = std::chrono::system_clock::now() + timeout;
+    Retry retry(deadline, SystemRandom());
+    while (true) {
+      const size_t current = current_;
+      Response response;
+      grpc::ClientContext context;
+      context.set_deadline(system_deadline);
+      const grpc::Status status = Understood((stubs_[current].get()->*method)(&context, request, &response));
+      if (status.ok()) return response;
+      const auto pause = retry.After(status, Retry::Clock::now());
+      if (!pause.has_value()) return FromGrpc(status);
+      // Only who found it unreachable moves on from it, so that many callers do not leave the next one too.
+      size_t expected = current;
+      current_.compare_exchange_strong(expected, (current + 1) % stubs_.size());
+      std::this_thread::sleep_for(*pause);
+      // Else a channel that has just failed to connect would refuse this attempt without trying.
+      grpc::experimental::ChannelResetConnectionBackoff(channels_[current_].get());
+    }
+  }
+
+  template <class Request, class Response>
+  absl::StatusOr<MutationResult> Change(Method<Request, Response> method, Request request,
+                                        const MutationOptions& options) {
+    ToMessage(options, request.mutable_options());
+    if (options.request_id.empty()) request.mutable_options()->set_request_id(NewRequestId());
+    const absl::StatusOr<Response> response = Call(method, request, options_.change_timeout);
+    if (!response.ok()) return response.status();
+    MutationResult result{.version = ToValue(response->version())};
+    if constexpr (requires { response->previous_version(); }) {
+      result.previous_version = ToValue(response->previous_version());
+    }
+    if (response->has_plan()) result.plan = ToValue(response->plan());
+    return result;
+  }
+
+ private:
+  const ClientOptions options_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;     // by endpoint
+  std::vector<std::unique_ptr<v1::Directory::Stub>> stubs_;  // likewise
+  std::atomic<size_t> current_ = 0;                          // the endpoint that calls go to
+};
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Connect(ClientOptions options) {
+  if (options.endpoints.empty()) return absl::InvalidArgumentError("no endpoint is named");
+  for (const std::string& endpoint : options.endpoints) {
+    if (endpoint.empty()) return absl::InvalidArgumentError("an endpoint is empty");
+  }
+  if (options.lookup_timeout <= milliseconds(0) || options.change_timeout <= milliseconds(0)) {
+    return absl::InvalidArgumentError("a timeout must be above 0");
+  }
+  auto credentials = ReadCredentials(options.tls);
+  if (!credentials.ok()) return credentials.status();
+  return std::unique_ptr<Client>(new Client(std::make_unique<Calls>(std::move(options), *std::move(credentials))));
+}
+
+Client::Client(std::unique_ptr<Calls> calls) : calls_(std::move(calls)) {}
+Client::~Client() = default;
+
+// --- Lookups
+
+absl::StatusOr<LookupResult> Client::Lookup(std::string_view ring, std::string_view key,
+                                            const LookupOptions& options) const {
+  auto request = NewRequest<v1::LookupRequest>(ring);
+  request.set_key(key.data(), key.size());
+  SetReadOptions(options, request);
+  const auto response = calls_->Call(&v1::Directory::Stub::Lookup, request, calls_->options().lookup_timeout);
+  if (!response.ok()) return response.status();
+  LookupResult result{
+      .version = ToValue(response->version()), .hash = response->hash(), .owners_short = response->owners_short()};
+  for (const v1::Owner& owner : response->owners()) result.owners.push_back(ToValue(owner));
+  return result;
+}
+
+absl::StatusOr<BatchLookupResult> Client::BatchLookup(std::string_view ring, std::span<const std::string_view> keys,
+                                                      const LookupOptions& options) const {
+  auto request = NewRequest<v1::BatchLookupRequest>(ring);
+  for (const std::string_view key : keys) request.add_keys(key.data(), key.size());
+  SetReadOptions(options, request);
+  const auto response = calls_->Call(&v1::Directory::Stub::BatchLookup, request, calls_->options().lookup_timeout);
+  if (!response.ok()) return response.status();
+  BatchLookupResult result{.version = ToValue(response->version()),
+                           .owner_indices = {response->owner_indices().begin(), response->owner_indices().end()},
+                           .owners_per_key = response->owners_per_key(),
+                           .owners_short = response->owners_short()};
+  for (const v1::Owner& node : response->nodes()) result.nodes.push_back(ToValue(node));
+  return result;
+}
+
+// --- Rings
+
+absl::StatusOr<MutationResult> Client::CreateRing(std::string_view ring, const RingSettings& settings,
+                                                  const MutationOptions& options) const {
+  auto request = NewRequest<v1::CreateRingRequest>(ring);
+  v1::HashedPlacement* hashed = request.mutable_placement()->mutable_hashed();
+  if (settings.points_per_weight.has_value()) hashed->set_points_per_weight(*settings.points_per_weight);
+  if (settings.default_weight.has_value()) request.set_default_weight(*settings.default_weight);
+  request.mutable_labels()->insert(settings.labels.begin(), settings.labels.end());
+  return calls_->Change(&v1::Directory::Stub::CreateRing, std::move(request), options);
+}
+
+absl::StatusOr<MutationResult> Client::DeleteRing(std::string_view ring, const MutationOptions& options) const {
+  return calls_->Change(&v1::Directory::Stub::DeleteRing, NewRequest<v1::DeleteRingRequest>(ring), options);
+}
+
+absl::StatusOr<RingContent> Client::GetRing(std::string_view ring) const {
+  for (int reading = 0; reading < kReadings; ++reading) {
+    RingContent content;
+    auto request = NewRequest<v1::GetRingRequest>(ring);
+    bool changed = false;
+    do {
+      const auto response = calls_->Call(&v1::Directory::Stub::GetRing, request, calls_->options().change_timeout);
+      if (!response.ok()) return response.status();
+      const bool first = request.page_token().empty();
+      changed = !first && ToValue(response->version()) != content.ring.version;
+      if (first) content.ring = ToValue(response->ring());
+      for (const v1::Node& node : response->nodes()) {
+        content.nodes.push_back(ToValue(node));
+        content.shares.push_back(node.share());
+      }
+      request.set_page_token(response->next_page_token());
+    } while (!changed && !request.page_token().empty());
+    if (!changed) return content;
+  }
+  return absl::AbortedError("the ring changes faster than its pages can be read");
+}
+
+absl::StatusOr<std::vector<RingInfo>> Client::ListRings(std::string_view prefix) const {
+  std::vector<RingInfo> rings;
+  v1::ListRingsRequest request;
+  request.set_prefix(prefix.data(), prefix.size());
+  do {
+    const auto response = calls_->Call(&v1::Directory::Stub::ListRings, request, calls_->options().change_timeout);
+    if (!response.ok()) return response.status();
+    for (const v1::Ring& ring : response->rings()) rings.push_back(ToValue(ring));
+    request.set_page_token(response->next_page_token());
+  } while (!request.page_token().empty());
+  return rings;
+}
+
+// --- Nodes
+
+absl::StatusOr<MutationResult> Client::AddNode(std::string_view ring, const Node& node,
+                                               const MutationOptions& options) const {
+  auto request = NewRequest<v1::AddNodeRequest>(ring);
+  ToMessage(node, request.mutable_node());
+  return calls_->Change(&v1::Directory::Stub::AddNode, std::move(request), options);
+}
+
+absl::StatusOr<MutationResult> Client::RemoveNode(std::string_view ring, std::string_view node_id,
+                                                  const MutationOptions& options) const {
+  auto request = NewRequest<v1::RemoveNodeRequest>(ring);
+  request.set_node_id(node_id.data(), node_id.size());
+  return calls_->Change(&v1::Directory::Stub::RemoveNode, std::move(request), options);
+}
+
+absl::StatusOr<MutationResult> Client::UpdateNode(std::string_view ring, const ringd::UpdateNode& update,
+                                                  const MutationOptions& options) const {
+  auto request = NewRequest<v1::UpdateNodeRequest>(ring);
+  ToMessage(update, request.mutable_node(), request.mutable_update_mask());
+  return calls_->Change(&v1::Directory::Stub::UpdateNode, std::move(request), options);
+}
+
+absl::StatusOr<MutationResult> Client::ApplyChanges(std::string_view ring, std::span<const Operation> operations,
+                                                    const MutationOptions& options) const {
+  auto request = NewRequest<v1::ApplyChangesRequest>(ring);
+  for (const Operation& operation : operations) ToMessage(operation, request.add_operations());
+  return calls_->Change(&v1::Directory::Stub::ApplyChanges, std::move(request), options);
+}
+
+}  // namespace ringd

@@ -1,0 +1,320 @@
+#include "ringd/local_ring.h"
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "client/channel.h"
+#include "client/local/ring_copy.h"
+#include "client/local/thread_cached.h"
+#include "client/local/watch_call.h"
+#include "client/local/watch_decoder.h"
+#include "client/local/watch_machine.h"
+#include "client/retry.h"
+#include "proto/codec.h"
+#include "proto/status_codec.h"
+#include "ring/error.h"
+
+namespace ringd {
+namespace {
+
+using Clock = WatchMachine::Clock;
+
+LocalRingState ToState(WatchMachine::State state) {
+  switch (state) {
+    case WatchMachine::State::kConnecting:
+      return LocalRingState::kConnecting;
+    case WatchMachine::State::kResyncing:
+      return LocalRingState::kResyncing;
+    case WatchMachine::State::kInSync:
+      return LocalRingState::kInSync;
+    case WatchMachine::State::kAbsent:
+      return LocalRingState::kAbsent;
+    case WatchMachine::State::kDistrusted:
+      break;
+  }
+  return LocalRingState::kDistrusted;
+}
+
+LocalRingStatus StatusOf(const WatchMachine& machine) {
+  const WatchMachine::Counts& counts = machine.counts();
+  LocalRingStatus status{.state = ToState(machine.state()),
+                         .problem = machine.problem(),
+                         .streams = counts.streams,
+                         .snapshots = counts.snapshots,
+                         .changes = counts.changes,
+                         .rewound = counts.rewound,
+                         .checksum_mismatches = counts.checksum_mismatches,
+                         .broken_order = counts.broken_order};
+  if (const HeldRingPtr& held = machine.held(); held != nullptr) {
+    status.version = {.epoch = held->version.epoch, .revision = held->version.revision};
+  }
+  return status;
+}
+
+absl::Status CheckKey(std::string_view key) {
+  return key.empty() ? ring::InvalidField("key is empty; a key is required") : absl::OkStatus();
+}
+
+}  // namespace
+
+// The thread, the streams, and what lookups see.
+class LocalRing::Driver {
+ public:
+  // What lookups see.
+  struct View {
+    std::shared_ptr<const RingCopy> copy;
+    LocalRingState state = LocalRingState::kConnecting;
+    absl::Status problem;
+  };
+
+  Driver(std::string_view ring, LocalRingOptions options, std::shared_ptr<grpc::ChannelCredentials> credentials,
+         std::unique_ptr<Client> client)
+      : ring_(ring),
+        options_(std::move(options)),
+        credentials_(std::move(credentials)),
+        client_(std::move(client)),
+        machine_({.silence = kSilence}, SystemRandom(), Clock::now()) {
+    Publish();
+    thread_ = std::thread([this] { Run(); });
+  }
+
+  ~Driver() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  // Valid until the thread that asks does so again.
+  const View& view() const { return *view_.Get(); }
+  std::shared_ptr<const View> SharedView() const { return view_.Share(); }
+
+  // Why `view` has no owner.
+  absl::Status NoOwner(const View& view) const {
+    if (view.copy == nullptr) return view.problem;
+    return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
+                       "ring " + ring::Quote(ring_) + " has no node of weight > 0");
+  }
+
+  // The owners as the directory answers them. They live until this thread's next lookup of this ring.
+  absl::StatusOr<size_t> Call(std::string_view key, std::span<const Node*> out) const {
+    thread_local std::map<const Driver*, std::vector<Node>> answers;
+    absl::StatusOr<LookupResult> result = client_->Lookup(ring_, key, {.owners = static_cast<uint32_t>(out.size())});
+    if (!result.ok()) return result.status();
+    std::vector<Node>& nodes = answers[this];
+    nodes.clear();
+    for (auto& owner : result->owners) {
+      nodes.push_back({.id = std::move(owner.id), .address = std::move(owner.address), .zone = std::move(owner.zone)});
+    }
+    for (size_t i = 0; i < nodes.size(); ++i) out[i] = &nodes[i];
+    return nodes.size();
+  }
+
+  absl::Status WaitReady(std::chrono::milliseconds timeout) const {
+    std::unique_lock lock(mutex_);
+    const auto ready = [this] { return status_.version != Version() || status_.state == LocalRingState::kDistrusted; };
+    if (published_.wait_for(lock, timeout, ready)) return absl::OkStatus();
+    return status_.problem;
+  }
+
+  LocalRingStatus status() const {
+    const std::lock_guard lock(mutex_);
+    LocalRingStatus status = status_;
+    if (current_at_ != Clock::time_point::min()) {
+      status.age = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - current_at_);
+    }
+    return status;
+  }
+
+ private:
+  struct Message {
+    WatchCall* call;
+    WatchCall::Happening what;
+  };
+
+  // --- The thread
+
+  void Run() {
+    while (true) {
+      const std::optional<Message> message = NextMessage();
+      if (stopping_now_) break;
+      if (message.has_value()) {
+        Take(*message);
+      } else {
+        Do(machine_.Woken(Clock::now()));
+      }
+      Publish();
+    }
+    for (const auto& [call, owned] : calls_) call->Cancel();
+    current_ = nullptr;
+    while (!calls_.empty()) Take(*NextMessage());
+  }
+
+  // The next message; nothing when the machine wants to be woken or the copy is being destroyed. After that it waits
+  // for a message, however long it takes.
+  std::optional<Message> NextMessage() {
+    std::unique_lock lock(mutex_);
+    while (inbox_.empty()) {
+      if (stopping_now_) {
+        wake_.wait(lock);
+      } else if (stopping_) {
+        stopping_now_ = true;
+        return std::nullopt;
+      } else if (wake_.wait_until(lock, machine_.wake_at()) == std::cv_status::timeout) {
+        return std::nullopt;
+      }
+    }
+    Message message = std::move(inbox_.front());
+    inbox_.pop_front();
+    return message;
+  }
+
+  void Take(const Message& message) {
+    const bool current = message.call == current_;
+    if (const auto* done = std::get_if<WatchCall::Done>(&message.what)) {
+      calls_.erase(message.call);
+      if (!current) return;
+      current_ = nullptr;
+      endpoint_ = (endpoint_ + 1) % options_.directory.endpoints.size();
+      machine_.Ended(FromGrpc(Understood(done->status)), Clock::now());
+    } else if (current) {
+      Do(machine_.Received(Decode(message.call->response()), Clock::now()));
+      if (message.call == current_) message.call->Next();
+    }
+  }
+
+  void Do(const WatchMachine::Actions& actions) {
+    if (actions.close && current_ != nullptr) {
+      current_->Cancel();
+      current_ = nullptr;
+    }
+    if (actions.open) Open();
+  }
+
+  void Open() {
+    v1::WatchRequest request;
+    request.mutable_selector()->mutable_names()->add_rings(ring_);
+    if (const HeldRingPtr& held = machine_.position(); held != nullptr) {
+      v1::HeldRing* out = request.add_held();
+      out->set_ring(ring_);
+      ToProto(held->version, out->mutable_position()->mutable_version());
+      ToProto(held->ring.checksum(), out->mutable_position()->mutable_checksum());
+    }
+    const std::optional<TlsFiles>& tls = options_.directory.tls;
+    const auto channel =
+        NewChannel(options_.directory.endpoints[endpoint_], credentials_, tls.has_value() ? tls->server_name : "");
+    auto call = std::make_unique<WatchCall>(v1::Directory::NewStub(channel), std::move(request),
+                                            [this](WatchCall* from, WatchCall::Happening what) {
+                                              const std::lock_guard lock(mutex_);
+                                              inbox_.push_back({from, std::move(what)});
+                                              wake_.notify_one();
+                                            });
+    current_ = call.get();
+    calls_.emplace(current_, std::move(call));
+  }
+
+  // Shows the machine's state to lookups and to whoever waits for it.
+  void Publish() {
+    LocalRingStatus status = StatusOf(machine_);
+    if (status.state == LocalRingState::kAbsent) {
+      status.problem = ring::Error(absl::StatusCode::kNotFound, "RING_NOT_FOUND",
+                                   "ring " + ring::Quote(ring_) + " does not exist; the copy waits for it");
+    }
+    const std::shared_ptr<const View> before = view_.Share();
+    const bool changed = before == nullptr || machine_.held() != shown_ || status.state != before->state;
+    if (changed || status.problem != before->problem) {
+      auto view = std::make_shared<View>(View{.state = status.state, .problem = status.problem});
+      if (before != nullptr && machine_.held() == shown_) {
+        view->copy = before->copy;
+      } else if (machine_.held() != nullptr) {
+        view->copy = MakeCopy(machine_.held(), before == nullptr ? nullptr : before->copy.get());
+      }
+      view_.Set(std::move(view));
+      shown_ = machine_.held();
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      status_ = std::move(status);
+      current_at_ = machine_.current_at();
+    }
+    published_.notify_all();
+    if (changed && options_.on_change) options_.on_change(this->status());
+  }
+
+  const std::string ring_;
+  const LocalRingOptions options_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const std::unique_ptr<Client> client_;
+
+  ThreadCached<View> view_;
+
+  // Of the thread alone.
+  WatchMachine machine_;
+  HeldRingPtr shown_;  // of which view_ has a copy
+  bool stopping_now_ = false;
+  size_t endpoint_ = 0;
+  WatchCall* current_ = nullptr;
+  std::map<WatchCall*, std::unique_ptr<WatchCall>> calls_;  // the current one, and cancelled ones that are not done
+
+  // Guarded by mutex_.
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  mutable std::condition_variable published_;
+  std::deque<Message> inbox_;
+  bool stopping_ = false;
+  LocalRingStatus status_;
+  Clock::time_point current_at_ = Clock::time_point::min();
+
+  std::thread thread_;
+};
+
+absl::StatusOr<std::unique_ptr<LocalRing>> LocalRing::Start(std::string_view ring, LocalRingOptions options) {
+  if (ring.empty()) return ring::InvalidField("ring is empty; a ring name is required");
+  auto credentials = ReadCredentials(options.directory.tls);
+  if (!credentials.ok()) return credentials.status();
+  auto client = Client::Connect(options.directory);
+  if (!client.ok()) return client.status();
+  return std::unique_ptr<LocalRing>(
+      new LocalRing(std::make_unique<Driver>(ring, std::move(options), *std::move(credentials), *std::move(client))));
+}
+
+LocalRing::LocalRing(std::unique_ptr<Driver> driver) : driver_(std::move(driver)) {}
+LocalRing::~LocalRing() = default;
+
+absl::Status LocalRing::WaitReady(std::chrono::milliseconds timeout) const { return driver_->WaitReady(timeout); }
+
+absl::StatusOr<const Node*> LocalRing::Owner(std::string_view key) const {
+  if (absl::Status status = CheckKey(key); !status.ok()) return status;
+  const Driver::View& view = driver_->view();
+  const Node* owner = view.copy != nullptr ? view.copy->Owner(key) : nullptr;
+  if (owner != nullptr) return owner;
+  if (view.state != LocalRingState::kDistrusted) return driver_->NoOwner(view);
+  const absl::StatusOr<size_t> called = driver_->Call(key, std::span(&owner, 1));
+  if (!called.ok()) return called.status();
+  return owner;
+}
+
+absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const Node*> out) const {
+  if (absl::Status status = CheckKey(key); !status.ok()) return status;
+  if (out.empty() || out.size() > ring::Ring::kMaxOwners) {
+    return ring::InvalidField("owners " + std::to_string(out.size()) + " is not within 1 and 64");
+  }
+  const Driver::View& view = driver_->view();
+  const size_t found = view.copy != nullptr ? view.copy->Owners(key, out) : 0;
+  if (found > 0) return found;
+  if (view.state != LocalRingState::kDistrusted) return driver_->NoOwner(view);
+  return driver_->Call(key, out);
+}
+
+std::shared_ptr<const RingCopy> LocalRing::Copy() const { return driver_->SharedView()->copy; }
+
+LocalRingStatus LocalRing::status() const { return driver_->status(); }
+
+}  // namespace ringd

@@ -1,0 +1,35 @@
+#include "client/local/thread_cached.h"
+
+namespace ringd {
+namespace {
+
+struct Places {
+  std::mutex mutex;
+  std::vector<size_t> free;
+  size_t taken = 0;
+};
+
+// Never destroyed: objects of other files may outlive it.
+Places& TheOnes() {
+  static auto* const places = new Places;
+  return *places;
+}
+
+}  // namespace
+
+size_t CachePlaces::Take() {
+  Places& places = TheOnes();
+  const std::lock_guard lock(places.mutex);
+  if (places.free.empty()) return places.taken++;
+  const size_t place = places.free.back();
+  places.free.pop_back();
+  return place;
+}
+
+void CachePlaces::GiveBack(size_t place) {
+  Places& places = TheOnes();
+  const std::lock_guard lock(places.mutex);
+  places.free.push_back(place);
+}
+
+}  // namespace ringd

@@ -1,0 +1,170 @@
+#include "client/local/watch_machine.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace ringd {
+namespace {
+
+// The directory has judged the ring already.
+constexpr ring::Limits kNoLimits{.max_nodes = std::numeric_limits<size_t>::max(),
+                                 .max_points = ring::PointTable::kMaxPoints};
+
+}  // namespace
+
+const HeldRingPtr WatchMachine::kNothing;
+
+WatchMachine::WatchMachine(const Policy& policy, std::function<double()> random, Clock::time_point now)
+    : policy_(policy),
+      random_(random),
+      problem_(absl::UnavailableError("not connected yet")),
+      backoff_(policy.pauses, std::move(random)),
+      now_(now),
+      open_at_(now) {}
+
+WatchMachine::Clock::time_point WatchMachine::wake_at() const { return open_ ? heard_at_ + policy_.silence : open_at_; }
+
+WatchMachine::Actions WatchMachine::Woken(Clock::time_point now) {
+  now_ = now;
+  if (now < wake_at()) return {};
+  if (!open_) return OpenNow();
+  Lost(absl::UnavailableError("the directory has been silent for too long"));
+  return {.close = true};
+}
+
+void WatchMachine::Ended(const absl::Status& status, Clock::time_point now) {
+  now_ = now;
+  Lost(status.ok() ? absl::UnavailableError("the directory ended the stream") : status);
+}
+
+WatchMachine::Actions WatchMachine::OpenNow() {
+  open_ = true;
+  alive_ = false;
+  heard_at_ = now_;
+  counts_.streams++;
+  return {.open = true};
+}
+
+void WatchMachine::Lost(const absl::Status& status) {
+  open_ = false;
+  assembly_.reset();
+  problem_ = status;
+  if (state_ == State::kInSync && now_ - synced_at_ >= policy_.stable_after) backoff_.Reset();
+  // All copies lose their streams together when a server stops, so they come back spread.
+  const std::chrono::duration<double, std::milli> spread = policy_.spread * random_();
+  open_at_ = now_ + (alive_ ? std::chrono::duration_cast<Clock::duration>(spread) : backoff_.Next());
+  if (state_ == State::kInSync || state_ == State::kResyncing) state_ = State::kConnecting;
+}
+
+WatchMachine::Actions WatchMachine::BreakOff(const std::string& why) {
+  counts_.broken_order++;
+  Lost(absl::InternalError(why));
+  return {.close = true};
+}
+
+WatchMachine::Actions WatchMachine::Received(StreamEvent event, Clock::time_point now) {
+  now_ = now;
+  heard_at_ = now;
+  alive_ = true;
+  if (state_ == State::kConnecting) state_ = State::kResyncing;
+  const Actions actions = std::visit([this](auto&& what) { return On(std::move(what)); }, std::move(event));
+  if (state_ == State::kInSync) current_at_ = now;
+  return actions;
+}
+
+WatchMachine::Actions WatchMachine::On(SnapshotChunk chunk) {
+  if (chunk.number == 0) {
+    const bool last = chunk.last;
+    Assembly assembly{.first = std::move(chunk), .next = 1};
+    assembly.nodes = std::move(assembly.first.nodes);
+    if (last) return Complete(std::move(assembly));
+    assembly_ = std::move(assembly);
+    return {};
+  }
+  if (!assembly_.has_value() || chunk.number != assembly_->next || chunk.version != assembly_->first.version) {
+    return BreakOff("a chunk of a snapshot is out of place");
+  }
+  assembly_->next++;
+  std::move(chunk.nodes.begin(), chunk.nodes.end(), std::back_inserter(assembly_->nodes));
+  if (!chunk.last) return {};
+  return Complete(*std::exchange(assembly_, std::nullopt));
+}
+
+WatchMachine::Actions WatchMachine::Complete(Assembly assembly) {
+  const SnapshotChunk& told = assembly.first;
+  if (held_ != nullptr && told.version < held_->version && !told.rewound) return {};  // of a replica that is behind
+  if (!told.settings.ok()) return Distrust(told.settings.status());
+  Actions actions = Install(told.version, told.checksum, ring::Ring::Create(*told.settings, std::move(assembly.nodes)));
+  if (held_ != nullptr && held_->version == told.version) {
+    counts_.snapshots++;
+    if (told.rewound) counts_.rewound++;
+    // in_sync follows every snapshot.
+    if (state_ != State::kDistrusted) state_ = State::kResyncing;
+  }
+  return actions;
+}
+
+WatchMachine::Actions WatchMachine::On(const RingChange& change) {
+  if (state_ == State::kDistrusted) return {};
+  if (held_ == nullptr) return BreakOff("a change came before any snapshot");
+  if (change.version <= held_->version) return {};  // held already
+  if (change.version.epoch != held_->version.epoch || change.from_revision != held_->version.revision) {
+    return BreakOff("a change does not apply to the revision that is held");
+  }
+  if (!change.operations.ok()) return Distrust(change.operations.status());
+  absl::StatusOr<ring::Applied> applied = held_->ring.Apply(*change.operations, kNoLimits);
+  if (!applied.ok()) return Install(change.version, change.checksum, applied.status());
+  const Actions actions = Install(change.version, change.checksum, std::move(applied->ring));
+  if (held_ != nullptr && held_->version == change.version) counts_.changes++;
+  return actions;
+}
+
+WatchMachine::Actions WatchMachine::Install(ring::Version version, std::optional<uint64_t> checksum,
+                                            absl::StatusOr<ring::Ring> ring) {
+  if (!ring.ok()) return Distrust(ring.status());
+  if (checksum.has_value() && *checksum != ring->checksum()) {
+    counts_.checksum_mismatches++;
+    return Distrust(
+        absl::DataLossError("the copy of version " + ToString(version) + " has another checksum than the directory's"));
+  }
+  held_ = std::make_shared<const HeldRing>(HeldRing{.version = version, .ring = *std::move(ring)});
+  ask_anew_ = false;
+  mistaken_ = false;
+  if (state_ == State::kDistrusted || state_ == State::kAbsent) state_ = State::kResyncing;
+  return {};
+}
+
+WatchMachine::Actions WatchMachine::Distrust(const absl::Status& why) {
+  problem_ = why;
+  ask_anew_ = true;
+  if (mistaken_) {
+    // What is held is older than what the directory tells, and will not follow it any more.
+    held_ = nullptr;
+    state_ = State::kDistrusted;
+    return {};
+  }
+  mistaken_ = true;
+  assembly_.reset();
+  Actions actions = OpenNow();
+  actions.close = true;
+  return actions;
+}
+
+WatchMachine::Actions WatchMachine::On(const RingInSync&) {
+  if (state_ != State::kResyncing || held_ == nullptr) return {};
+  state_ = State::kInSync;
+  synced_at_ = now_;
+  problem_ = absl::OkStatus();
+  return {};
+}
+
+WatchMachine::Actions WatchMachine::On(const RingGone&) {
+  held_ = nullptr;
+  ask_anew_ = false;
+  mistaken_ = false;
+  state_ = State::kAbsent;
+  return {};
+}
+
+}  // namespace ringd

@@ -1,0 +1,173 @@
+// WatchMachine: what a local copy of one ring does with what happens to it. Pure: events in, actions out; the clock and
+// randomness are arguments, and the driver (local_ring.cc) does the rest.
+//
+// The policy, each line of which has its test:
+//   - A copy is installed when its snapshot is complete, or when a change applies to just the revision held. It never
+//     goes back: what is older than the copy is passed over. The one exception is a snapshot marked `rewound`.
+//   - Each installed copy has the checksum that the directory told. One that differs is not installed: a fresh snapshot
+//     is asked for once, and if that differs too the copy is given up (kDistrusted) and lookups are calls, until a
+//     later stream brings a snapshot that agrees. So it is with a placement that this build does not know.
+//   - What breaks the order of a stream (a gap, a chunk out of place) ends that stream; the next one begins from what
+//   is
+//     held.
+//   - A lost stream is opened again after a random part of `spread`, then with growing pauses; the pauses begin anew
+//     once a stream was in sync for `stable_after`. A stream that is silent for `silence` is taken for lost.
+//   - The copy stays when the stream is lost, for as long as it takes. It goes when the directory says that the ring
+//   has
+//     gone.
+//
+// Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/backoff.h"
+#include "ring/ring.h"
+#include "ring/version.h"
+
+namespace ringd {
+
+// --- What a stream says of the ring, as values.
+
+struct SnapshotChunk {
+  ring::Version version;
+  std::optional<uint64_t> checksum;         // absent = of an algorithm that this build does not know
+  absl::StatusOr<ring::Settings> settings;  // an error where this build does not know the placement
+  std::vector<ring::Node> nodes;
+  uint32_t number = 0;
+  bool last = false;
+  bool rewound = false;
+};
+struct RingChange {
+  uint64_t from_revision = 0;
+  ring::Version version;
+  std::optional<uint64_t> checksum;
+  absl::StatusOr<std::vector<ring::Operation>> operations;  // an error where this build does not understand them
+};
+struct RingInSync {};
+struct RingGone {};    // it was deleted, or was never there
+struct SignOfLife {};  // a heartbeat, and anything else that a stream may say
+using StreamEvent = std::variant<SnapshotChunk, RingChange, RingInSync, RingGone, SignOfLife>;
+
+// A version of the ring with its content.
+struct HeldRing {
+  ring::Version version;
+  ring::Ring ring;
+};
+using HeldRingPtr = std::shared_ptr<const HeldRing>;
+
+class WatchMachine {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Policy {
+    std::chrono::milliseconds spread{5'000};
+    Backoff::Policy pauses{.first = std::chrono::milliseconds(200),
+                           .longest = std::chrono::milliseconds(30'000),
+                           .factor = 1.6,
+                           .jitter = 0.2};
+    std::chrono::milliseconds stable_after{10'000};
+    std::chrono::milliseconds silence{30'000};
+  };
+
+  enum class State {
+    kConnecting,  // no stream, or it has said nothing yet; what is held still answers
+    kResyncing,   // a stream that is not in sync yet
+    kInSync,
+    kAbsent,      // the directory has no such ring
+    kDistrusted,  // no copy that agrees with the directory can be made here
+  };
+
+  struct Counts {
+    uint64_t streams = 0;  // opened
+    uint64_t snapshots = 0;
+    uint64_t changes = 0;
+    uint64_t rewound = 0;
+    uint64_t checksum_mismatches = 0;
+    uint64_t broken_order = 0;
+  };
+
+  // What the driver shall do, in this order.
+  struct Actions {
+    bool close = false;  // cancel the stream that is open; no event of it is to be handed in any more
+    bool open = false;   // open a stream from position()
+  };
+
+  WatchMachine(const Policy& policy, std::function<double()> random, Clock::time_point now);
+
+  // --- Events
+
+  Actions Received(StreamEvent event, Clock::time_point now);
+  // The stream has ended. OK too is a loss: a Watch has no end.
+  void Ended(const absl::Status& status, Clock::time_point now);
+  // It is wake_at(), or later.
+  Actions Woken(Clock::time_point now);
+  Clock::time_point wake_at() const;
+
+  // --- State
+
+  State state() const { return state_; }
+  // The copy; null while there is none.
+  const HeldRingPtr& held() const { return held_; }
+  // What a new stream says that is held; null = nothing.
+  const HeldRingPtr& position() const { return ask_anew_ ? kNothing : held_; }
+  // When the copy was last known to be the directory's newest; min() = never.
+  Clock::time_point current_at() const { return current_at_; }
+  // Why there is no stream, or why there is no copy.
+  const absl::Status& problem() const { return problem_; }
+  const Counts& counts() const { return counts_; }
+
+ private:
+  // A snapshot of which chunks are still to come.
+  struct Assembly {
+    SnapshotChunk first;
+    std::vector<ring::Node> nodes;
+    uint32_t next = 0;
+  };
+
+  Actions On(SnapshotChunk chunk);
+  Actions On(const RingChange& change);
+  Actions On(const RingInSync&);
+  Actions On(const RingGone&);
+  Actions On(const SignOfLife&) { return {}; }
+
+  Actions Complete(Assembly assembly);
+  // Puts a ring in the copy's place if it has the checksum; else asks anew or gives up.
+  Actions Install(ring::Version version, std::optional<uint64_t> checksum, absl::StatusOr<ring::Ring> ring);
+  Actions Distrust(const absl::Status& why);
+  Actions BreakOff(const std::string& why);
+  Actions OpenNow();
+  void Lost(const absl::Status& status);
+
+  static const HeldRingPtr kNothing;
+
+  const Policy policy_;
+  const std::function<double()> random_;
+
+  State state_ = State::kConnecting;
+  HeldRingPtr held_;
+  std::optional<Assembly> assembly_;
+  bool ask_anew_ = false;  // the next stream names nothing as held
+  bool mistaken_ = false;  // the last copy made did not agree, and a fresh snapshot was asked for
+  absl::Status problem_;
+  Counts counts_;
+
+  Backoff backoff_;
+  bool open_ = false;
+  bool alive_ = false;  // the open stream has said something
+  Clock::time_point now_;
+  Clock::time_point open_at_;    // while no stream is open
+  Clock::time_point heard_at_;   // of the open stream
+  Clock::time_point synced_at_;  // while in sync: since when
+  Clock::time_point current_at_ = Clock::time_point::min();
+};
+
+}  // namespace ringd

@@ -1,0 +1,115 @@
+#include "client/messages.h"
+
+#include "google/protobuf/util/time_util.h"
+
+namespace ringd {
+namespace {
+
+std::chrono::system_clock::time_point ToTime(const google::protobuf::Timestamp& timestamp) {
+  const std::chrono::nanoseconds since_1970(google::protobuf::util::TimeUtil::TimestampToNanoseconds(timestamp));
+  return std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(since_1970));
+}
+
+struct ToOperation {
+  v1::NodeOperation* out;
+
+  void operator()(const AddNode& add) const { ToMessage(add.node, out->mutable_add()->mutable_node()); }
+  void operator()(const RemoveNode& remove) const { out->mutable_remove()->set_node_id(remove.id); }
+  void operator()(const UpdateNode& update) const {
+    ToMessage(update, out->mutable_update()->mutable_node(), out->mutable_update()->mutable_update_mask());
+  }
+};
+
+}  // namespace
+
+std::string ToString(const Version& version) {
+  return std::to_string(version.epoch) + "/" + std::to_string(version.revision);
+}
+
+Version ToValue(const v1::Version& version) { return {.epoch = version.epoch(), .revision = version.revision()}; }
+
+Owner ToValue(const v1::Owner& owner) { return {.id = owner.id(), .address = owner.address(), .zone = owner.zone()}; }
+
+Node ToValue(const v1::Node& node) {
+  Node value{.id = node.id(),
+             .address = node.address(),
+             .zone = node.zone(),
+             .hash_key = node.hash_key(),
+             .metadata = {node.metadata().begin(), node.metadata().end()}};
+  if (node.has_weight()) value.weight = node.weight();
+  return value;
+}
+
+RingInfo ToValue(const v1::Ring& ring) {
+  return {.name = ring.name(),
+          .version = ToValue(ring.version()),
+          .checksum = ring.checksum().value(),
+          .points_per_weight = ring.placement().hashed().points_per_weight(),
+          .default_weight = ring.default_weight(),
+          .labels = {ring.labels().begin(), ring.labels().end()},
+          .create_time = ToTime(ring.create_time()),
+          .update_time = ToTime(ring.update_time()),
+          .node_count = ring.node_count(),
+          .total_weight = ring.total_weight(),
+          .point_count = ring.point_count(),
+          .imbalance = ring.imbalance()};
+}
+
+Plan ToValue(const v1::Plan& plan) {
+  Plan value{.ring = ToValue(plan.ring()),
+             .nodes_left_out = plan.nodes_left_out(),
+             .force_needed = plan.force_needed(),
+             .force_reason = plan.force_reason()};
+  for (const v1::Node& node : plan.nodes()) {
+    value.nodes.push_back(ToValue(node));
+    value.shares.push_back(node.share());
+  }
+  return value;
+}
+
+void ToMessage(const Version& version, v1::Version* out) {
+  out->set_epoch(version.epoch);
+  out->set_revision(version.revision);
+}
+
+void ToMessage(const Node& node, v1::Node* out) {
+  out->set_id(node.id);
+  out->set_address(node.address);
+  if (node.weight.has_value()) out->set_weight(*node.weight);
+  out->set_zone(node.zone);
+  out->set_hash_key(node.hash_key);
+  out->mutable_metadata()->insert(node.metadata.begin(), node.metadata.end());
+}
+
+void ToMessage(const Operation& operation, v1::NodeOperation* out) { std::visit(ToOperation{out}, operation); }
+
+void ToMessage(const UpdateNode& update, v1::Node* node, google::protobuf::FieldMask* mask) {
+  node->set_id(update.id);
+  if (update.weight.has_value()) {
+    node->set_weight(*update.weight);
+    mask->add_paths("weight");
+  }
+  if (update.address.has_value()) {
+    node->set_address(*update.address);
+    mask->add_paths("address");
+  }
+  if (update.zone.has_value()) {
+    node->set_zone(*update.zone);
+    mask->add_paths("zone");
+  }
+  if (update.metadata.has_value()) {
+    node->mutable_metadata()->insert(update.metadata->begin(), update.metadata->end());
+    mask->add_paths("metadata");
+  }
+}
+
+void ToMessage(const MutationOptions& options, v1::MutationOptions* out) {
+  if (options.expected_version.has_value()) ToMessage(*options.expected_version, out->mutable_expected_version());
+  out->set_request_id(options.request_id);
+  out->set_reason(options.reason);
+  out->set_validate_only(options.validate_only);
+  out->set_force(options.force);
+}
+
+}  // namespace ringd

@@ -1,0 +1,23 @@
+// The thin client's side of the wire: messages of ringd.v1 to and from the values of ringd/types.h. Pure functions.
+// (proto/codec.h is that of ring/'s values, which this library does not link.)
+#pragma once
+
+#include "ringd/types.h"
+#include "ringd/v1/directory.pb.h"
+
+namespace ringd {
+
+Version ToValue(const v1::Version& version);
+Owner ToValue(const v1::Owner& owner);
+Node ToValue(const v1::Node& node);
+RingInfo ToValue(const v1::Ring& ring);
+Plan ToValue(const v1::Plan& plan);
+
+void ToMessage(const Version& version, v1::Version* out);
+void ToMessage(const Node& node, v1::Node* out);
+void ToMessage(const Operation& operation, v1::NodeOperation* out);
+// The node and the mask of an update.
+void ToMessage(const UpdateNode& update, v1::Node* node, google::protobuf::FieldMask* mask);
+void ToMessage(const MutationOptions& options, v1::MutationOptions* out);
+
+}  // namespace ringd

@@ -1,0 +1,143 @@
+// LocalRing: a copy of one ring that a Watch keeps current, so that a lookup costs nanoseconds and goes on when the
+// directory is down.
+//
+// Performance: Owner hashes the key and looks into an array; it takes no lock, allocates nothing and never waits for
+// the network (but see kDistrusted). Each LocalRing has a thread and a connection of its own: make one for each ring
+// and keep it. A thread that has looked up keeps the ring that it saw alive until its next lookup here, or its end.
+//
+// Thread safety: all members may be called from any number of threads at once; the callback comes on the copy's own
+// thread, and must not destroy the copy.
+//
+// Error handling: a lookup fails with UNAVAILABLE before the first copy has come (WaitReady), with NOT_FOUND while the
+// directory says that there is no such ring, with FAILED_PRECONDITION while no node has a weight, and with
+// INVALID_ARGUMENT for an empty key, since an unset variable is the most common bug of a caller. Else it does not fail:
+// when the directory cannot be reached, the last copy answers, and age() says how old it may be.
+//
+// What is promised: the copy never goes back to an older version, except where the directory itself tells that its
+// store was rolled back (then it follows, and `rewound` in the counts goes up). Every copy has the checksum that the
+// directory told. After an outage it is current again at most kReconnectWithin after the directory is back.
+//
+// Example:
+//   auto ring = ringd::LocalRing::Start("cache", {.directory = {.endpoints = {"127.0.0.1:7440"}}});
+//   if (!ring.ok()) return ring.status();
+//   if (auto ready = (*ring)->WaitReady(std::chrono::seconds(5)); !ready.ok()) return ready;
+//   auto owner = (*ring)->Owner("user:17");
+//   if (owner.ok()) Send((*owner)->address);
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ringd/client.h"
+#include "ringd/types.h"
+
+namespace ringd {
+
+// RingCopy: one version of a ring, immutable. For many lookups at one version.
+//
+// Threads: any number at once.
+class RingCopy {
+ public:
+  struct Parts;
+  explicit RingCopy(std::unique_ptr<const Parts> parts);
+  RingCopy(const RingCopy&) = delete;
+  ~RingCopy();
+
+  Version version() const;
+  uint64_t checksum() const;
+
+  // The owner of a key, or null while no node has a weight. Lives as long as the copy.
+  const Node* Owner(std::string_view key) const;
+  // Fills `out` with the owners of a key in order, and returns how many there are: fewer than out.size() when the ring
+  // has fewer nodes with a weight. 64 at most.
+  size_t Owners(std::string_view key, std::span<const Node*> out) const;
+
+  // All nodes in order of id, and the share of the circle of each.
+  size_t node_count() const;
+  const Node& node(size_t index) const;
+  double share(size_t index) const;
+
+  // Of the library's own.
+  const Parts& parts() const { return *parts_; }
+
+ private:
+  const std::unique_ptr<const Parts> parts_;
+};
+
+enum class LocalRingState {
+  kConnecting,  // no stream from the directory; the last copy, if there is one, answers
+  kResyncing,   // the stream is there and has not caught up yet; likewise
+  kInSync,      // the copy is current
+  kAbsent,      // the directory says that there is no such ring; lookups are NOT_FOUND
+  kDistrusted,  // no copy that agrees with the directory can be made by this build; lookups are calls to it
+};
+
+struct LocalRingStatus {
+  LocalRingState state = LocalRingState::kConnecting;
+  Version version;  // of the copy; empty = there is none
+  // Since the copy was last known to be the directory's newest; max() = it never was. In sync, it is at most the
+  // server's time between heartbeats.
+  std::chrono::milliseconds age = std::chrono::milliseconds::max();
+  absl::Status problem;  // why it is not in sync
+
+  // Counts from the start.
+  uint64_t streams = 0;              // opened
+  uint64_t snapshots = 0;            // installed
+  uint64_t changes = 0;              // applied
+  uint64_t rewound = 0;              // times that the copy went back, since the directory had
+  uint64_t checksum_mismatches = 0;  // copies that were not installed
+  uint64_t broken_order = 0;         // streams that were ended for what they said
+};
+
+struct LocalRingOptions {
+  // Where the directory is. Its lookup_timeout is that of lookups while kDistrusted.
+  ClientOptions directory;
+  // Called after each change of state or version.
+  std::function<void(const LocalRingStatus&)> on_change;
+};
+
+class LocalRing {
+ public:
+  // A stream that is silent for so long is taken for lost: three heartbeats of a server's default.
+  static constexpr std::chrono::seconds kSilence{30};
+  // When the copy is current again after the directory is back. Longest pause between tries, and time to connect.
+  static constexpr std::chrono::seconds kReconnectWithin{35};
+
+  // Begins to watch and returns at once. INVALID_ARGUMENT for options that are wrong, or an empty name.
+  static absl::StatusOr<std::unique_ptr<LocalRing>> Start(std::string_view ring, LocalRingOptions options);
+  LocalRing(const LocalRing&) = delete;
+  // Ends the stream and waits for the thread.
+  ~LocalRing();
+
+  // Waits until there is a copy. When the time is over: NOT_FOUND when the directory says that there is no such ring,
+  // else UNAVAILABLE, or what the directory answered; with the reason in the text.
+  absl::Status WaitReady(std::chrono::milliseconds timeout) const;
+
+  // The owner of a key. The node lives until this thread's next lookup of this ring.
+  absl::StatusOr<const Node*> Owner(std::string_view key) const;
+  // Fills `out` with the owners of a key in order, and returns how many there are; see RingCopy::Owners. The nodes live
+  // until this thread's next lookup of this ring. INVALID_ARGUMENT for more than 64.
+  absl::StatusOr<size_t> Owners(std::string_view key, std::span<const Node*> out) const;
+
+  // The copy as it is now, to hold on to; null while there is none.
+  std::shared_ptr<const RingCopy> Copy() const;
+
+  LocalRingStatus status() const;
+
+ private:
+  class Driver;
+  explicit LocalRing(std::unique_ptr<Driver> driver);
+
+  const std::unique_ptr<Driver> driver_;
+};
+
+}  // namespace ringd

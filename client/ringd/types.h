@@ -1,0 +1,163 @@
+// Values of the directory as C++ programs see them: std types alone, no gRPC, no protobuf.
+//
+// What each field means, its bounds and its guarantees stand in proto/ringd/v1/directory.proto, where it has the same
+// name. All are plain values, for any thread.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace ringd {
+
+// Which state of a ring. Ordered by epoch, then revision.
+struct Version {
+  uint64_t epoch = 0;
+  uint64_t revision = 0;
+
+  auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 misreads it
+};
+
+// EPOCH/REVISION, as ringctl and the server's log show it.
+std::string ToString(const Version& version);
+
+// A member of a ring.
+struct Node {
+  std::string id;
+  std::string address;             // may be empty
+  std::optional<uint32_t> weight;  // always there in answers; absent when adding = the ring's default_weight
+  std::string zone;                // may be empty
+  std::string hash_key;            // never empty in answers; empty when adding = the id
+  std::map<std::string, std::string> metadata;
+
+  bool operator==(const Node&) const = default;
+};
+
+// What a lookup tells of a node.
+struct Owner {
+  std::string id;
+  std::string address;  // may be empty
+  std::string zone;     // may be empty
+
+  bool operator==(const Owner&) const = default;
+};
+
+// --- What a ring is
+
+// What is fixed, or given, when a ring is created. Absent = the default of the directory.
+struct RingSettings {
+  std::optional<uint32_t> points_per_weight;
+  std::optional<uint32_t> default_weight;
+  std::map<std::string, std::string> labels;
+};
+
+struct RingInfo {
+  std::string name;
+  Version version;
+  uint64_t checksum = 0;
+  uint32_t points_per_weight = 0;
+  uint32_t default_weight = 0;
+  std::map<std::string, std::string> labels;
+  std::chrono::system_clock::time_point create_time;
+  std::chrono::system_clock::time_point update_time;
+  uint32_t node_count = 0;
+  uint64_t total_weight = 0;
+  uint64_t point_count = 0;
+  double imbalance = 0;  // largest share / expected share; 0 = no node of weight > 0
+};
+
+// A ring with all of its nodes, at one version.
+struct RingContent {
+  RingInfo ring;
+  std::vector<Node> nodes;     // in order of id
+  std::vector<double> shares;  // of the circle, 0..1; parallel to `nodes`
+};
+
+// --- Changes
+
+struct AddNode {
+  Node node;
+};
+struct RemoveNode {
+  std::string id;
+};
+// Sets the fields that have a value. One field at least.
+struct UpdateNode {
+  std::string id;
+  std::optional<uint32_t> weight;
+  std::optional<std::string> address;
+  std::optional<std::string> zone;
+  std::optional<std::map<std::string, std::string>> metadata;  // replaced as a whole
+};
+using Operation = std::variant<AddNode, RemoveNode, UpdateNode>;
+
+struct MutationOptions {
+  std::optional<Version> expected_version;  // absent = any
+  std::string request_id;                   // empty = a random one; give your own to repeat a call after a restart
+  std::string reason;
+  bool validate_only = false;  // answer with the plan and change nothing
+  bool force = false;
+};
+
+// What a change with validate_only would come to.
+struct Plan {
+  RingInfo ring;               // empty in the plan of a DeleteRing
+  std::vector<Node> nodes;     // the first 1,000 at most
+  std::vector<double> shares;  // parallel to `nodes`
+  uint32_t nodes_left_out = 0;
+  bool force_needed = false;
+  std::string force_reason;
+};
+
+struct MutationResult {
+  Version version;           // after the change; with validate_only the version that the plan was computed at
+  Version previous_version;  // equal to `version` when nothing changed; empty for CreateRing and DeleteRing
+  std::optional<Plan> plan;  // with validate_only alone
+};
+
+// --- Lookups
+
+struct LookupOptions {
+  uint32_t owners = 1;                 // distinct nodes wanted, 1..64
+  std::optional<Version> min_version;  // that the answer must be at; waits up to 3 s
+};
+
+struct LookupResult {
+  Version version;
+  std::vector<Owner> owners;  // in order; never empty
+  uint64_t hash = 0;
+  bool owners_short = false;  // fewer than were asked for
+};
+
+// The owners of many keys, all from one version.
+struct BatchLookupResult {
+  Version version;
+  std::vector<Owner> nodes;             // those that occur, each once
+  std::vector<uint32_t> owner_indices;  // into `nodes`: owners_per_key of them a key, in the order of the keys
+  uint32_t owners_per_key = 0;
+  bool owners_short = false;
+
+  // The owner of the i-th key. REQUIRES i < the number of keys.
+  const Owner& owner(size_t i) const { return nodes[owner_indices[i * owners_per_key]]; }
+  // Indices into `nodes` of all owners of the i-th key.
+  std::span<const uint32_t> owners(size_t i) const {
+    return std::span(owner_indices).subspan(i * owners_per_key, owners_per_key);
+  }
+};
+
+// --- Errors
+
+// The stable reason of an error, such as "RING_NOT_FOUND": for programs, where the text is for people. Empty when the
+// error has none.
+std::string ErrorReason(const absl::Status& status);
+
+}  // namespace ringd

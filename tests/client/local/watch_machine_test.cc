@@ -1,0 +1,354 @@
+// The policy of a local copy, line by line as client/local/watch_machine.h has it.
+#include "client/local/watch_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+
+namespace ringd {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using State = WatchMachine::State;
+
+constexpr uint64_t kEpoch = 7;
+
+ring::Node NodeOf(const std::string& id, uint32_t weight = 100) { return {.id = id, .weight = weight, .hash_key = id}; }
+
+ring::Ring RingOf(std::vector<ring::Node> nodes) { return *ring::Ring::Create({}, std::move(nodes)); }
+
+// What the directory would say of a ring with these nodes.
+SnapshotChunk Snapshot(uint64_t revision, const std::vector<ring::Node>& nodes) {
+  return {.version = {kEpoch, revision},
+          .checksum = RingOf(nodes).checksum(),
+          .settings = ring::Settings{},
+          .nodes = nodes,
+          .last = true};
+}
+
+// The change to revision `to`, which adds a node to `before`.
+RingChange Adding(uint64_t to, const std::string& id, const std::vector<ring::Node>& before) {
+  std::vector<ring::Node> after = before;
+  after.push_back(NodeOf(id));
+  return {.from_revision = to - 1,
+          .version = {kEpoch, to},
+          .checksum = RingOf(after).checksum(),
+          .operations = std::vector<ring::Operation>{ring::AddNode{.node = NodeOf(id)}}};
+}
+
+class WatchMachineTest : public testing::Test {
+ protected:
+  WatchMachine::Actions Say(StreamEvent event) { return machine_.Received(std::move(event), now_); }
+  void Pass(milliseconds time) { now_ += time; }
+  void Lose() { machine_.Ended(absl::UnavailableError("gone"), now_); }
+  // Passes the time until the machine wants to be woken, wakes it, and returns how long that was.
+  milliseconds PassUntilWoken(WatchMachine::Actions* actions) {
+    const auto pause = std::chrono::duration_cast<milliseconds>(machine_.wake_at() - now_);
+    now_ = machine_.wake_at();
+    *actions = machine_.Woken(now_);
+    return pause;
+  }
+  void Open() { EXPECT_TRUE(machine_.Woken(now_).open); }
+  // Opens a stream that brings revision 5 with n1 and n2, and is in sync.
+  void Sync() {
+    Open();
+    Say(Snapshot(5, two_));
+    Say(RingInSync{});
+    ASSERT_EQ(machine_.state(), State::kInSync);
+  }
+  uint64_t revision() const { return machine_.held() == nullptr ? 0 : machine_.held()->version.revision; }
+
+  const std::vector<ring::Node> two_{NodeOf("n1"), NodeOf("n2")};
+  const std::vector<ring::Node> three_{NodeOf("n1"), NodeOf("n2"), NodeOf("n3")};
+  double random_ = 0;
+  WatchMachine::Clock::time_point now_{std::chrono::hours(1)};
+  WatchMachine machine_{{}, [this] { return random_; }, now_};
+};
+
+TEST_F(WatchMachineTest, OpensAtOnceWithNothingHeld) {
+  EXPECT_EQ(machine_.wake_at(), now_);
+  EXPECT_EQ(machine_.state(), State::kConnecting);
+  EXPECT_TRUE(machine_.Woken(now_).open);
+  EXPECT_EQ(machine_.position(), nullptr);
+}
+
+TEST_F(WatchMachineTest, InstallsASnapshotWhenItsLastChunkHasCome) {
+  Open();
+  SnapshotChunk first = Snapshot(5, two_);
+  SnapshotChunk second = first;
+  first.nodes.pop_back();
+  first.last = false;
+  second.nodes.erase(second.nodes.begin());
+  second.number = 1;
+  Say(first);
+  EXPECT_EQ(machine_.held(), nullptr);
+  Say(second);
+  EXPECT_EQ(revision(), 5u);
+  EXPECT_EQ(machine_.held()->ring.checksum(), RingOf(two_).checksum());
+  EXPECT_EQ(machine_.state(), State::kResyncing);
+  Say(RingInSync{});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.counts().snapshots, 1u);
+}
+
+TEST_F(WatchMachineTest, AppliesAChangeToTheRevisionHeld) {
+  Sync();
+  Say(Adding(6, "n3", two_));
+  EXPECT_EQ(revision(), 6u);
+  EXPECT_EQ(machine_.held()->ring.checksum(), RingOf(three_).checksum());
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.counts().changes, 1u);
+}
+
+TEST_F(WatchMachineTest, PassesOverAChangeThatItHolds) {
+  Sync();
+  Say(Adding(5, "n3", two_));
+  EXPECT_EQ(revision(), 5u);
+  EXPECT_EQ(machine_.counts().broken_order, 0u);
+}
+
+TEST_F(WatchMachineTest, AGapEndsTheStreamAndTheNextBeginsFromWhatIsHeld) {
+  Sync();
+  EXPECT_TRUE(Say(Adding(7, "n3", two_)).close);
+  EXPECT_EQ(revision(), 5u);
+  EXPECT_EQ(machine_.counts().broken_order, 1u);
+  WatchMachine::Actions actions;
+  PassUntilWoken(&actions);
+  EXPECT_TRUE(actions.open);
+  EXPECT_EQ(machine_.position(), machine_.held());
+}
+
+TEST_F(WatchMachineTest, AChunkOutOfPlaceEndsTheStream) {
+  Open();
+  SnapshotChunk chunk = Snapshot(5, two_);
+  chunk.number = 1;
+  EXPECT_TRUE(Say(chunk).close);
+  EXPECT_EQ(machine_.held(), nullptr);
+}
+
+TEST_F(WatchMachineTest, AChangeWithoutASnapshotEndsTheStream) {
+  Open();
+  EXPECT_TRUE(Say(Adding(6, "n3", two_)).close);
+}
+
+TEST_F(WatchMachineTest, NeverGoesBack) {
+  Sync();
+  Say(Snapshot(4, three_));
+  EXPECT_EQ(revision(), 5u);
+  SnapshotChunk older_epoch = Snapshot(9, three_);
+  older_epoch.version.epoch = kEpoch - 1;
+  Say(older_epoch);
+  EXPECT_EQ(revision(), 5u);
+  EXPECT_EQ(machine_.held()->ring.checksum(), RingOf(two_).checksum());
+}
+
+// B68: the one exception.
+TEST_F(WatchMachineTest, GoesBackWhereTheDirectoryTellsThatItsStoreDid) {
+  Sync();
+  SnapshotChunk rewound = Snapshot(4, three_);
+  rewound.rewound = true;
+  Say(rewound);
+  EXPECT_EQ(revision(), 4u);
+  EXPECT_EQ(machine_.counts().rewound, 1u);
+}
+
+TEST_F(WatchMachineTest, AskOnceForAFreshSnapshotWhereTheChecksumDiffers) {
+  Sync();
+  RingChange wrong = Adding(6, "n3", two_);
+  wrong.checksum = 1;
+  const WatchMachine::Actions actions = Say(wrong);
+  EXPECT_TRUE(actions.close);
+  EXPECT_TRUE(actions.open);
+  EXPECT_EQ(machine_.position(), nullptr);
+  EXPECT_EQ(revision(), 5u) << "what is held still answers";
+  Say(Snapshot(6, three_));
+  EXPECT_EQ(revision(), 6u);
+  EXPECT_EQ(machine_.position(), machine_.held());
+  EXPECT_EQ(machine_.counts().checksum_mismatches, 1u);
+}
+
+TEST_F(WatchMachineTest, GivesTheCopyUpWhereTheFreshSnapshotDiffersToo) {
+  Sync();
+  SnapshotChunk wrong = Snapshot(6, three_);
+  wrong.checksum = 1;
+  EXPECT_TRUE(Say(wrong).open);
+  const WatchMachine::Actions again = Say(wrong);
+  EXPECT_FALSE(again.open);
+  EXPECT_FALSE(again.close);
+  EXPECT_EQ(machine_.state(), State::kDistrusted);
+  EXPECT_EQ(machine_.held(), nullptr);
+  EXPECT_EQ(machine_.counts().checksum_mismatches, 2u);
+  // Until a later stream brings one that agrees.
+  Say(RingInSync{});
+  Say(Adding(7, "n4", three_));
+  EXPECT_EQ(machine_.state(), State::kDistrusted);
+  Lose();
+  EXPECT_EQ(machine_.state(), State::kDistrusted);
+  WatchMachine::Actions actions;
+  PassUntilWoken(&actions);
+  EXPECT_TRUE(actions.open);
+  EXPECT_EQ(machine_.position(), nullptr);
+  Say(Snapshot(7, three_));
+  Say(RingInSync{});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(revision(), 7u);
+}
+
+TEST_F(WatchMachineTest, DoesNotVerifyAChecksumOfAnAlgorithmThatItDoesNotKnow) {
+  Open();
+  SnapshotChunk chunk = Snapshot(5, two_);
+  chunk.checksum.reset();
+  Say(chunk);
+  EXPECT_EQ(revision(), 5u);
+}
+
+TEST_F(WatchMachineTest, DoesNotGuessAtAPlacementThatItDoesNotKnow) {
+  Open();
+  SnapshotChunk chunk = Snapshot(5, two_);
+  chunk.settings = absl::InvalidArgumentError("a preset");
+  EXPECT_TRUE(Say(chunk).open);
+  Say(chunk);
+  EXPECT_EQ(machine_.state(), State::kDistrusted);
+  EXPECT_EQ(machine_.problem().message(), "a preset");
+}
+
+TEST_F(WatchMachineTest, KeepsTheCopyThroughAnOutageAndResumesFromIt) {
+  Sync();
+  Lose();
+  EXPECT_EQ(machine_.state(), State::kConnecting);
+  EXPECT_EQ(revision(), 5u);
+  for (int i = 0; i < 20; ++i) {
+    WatchMachine::Actions actions;
+    PassUntilWoken(&actions);
+    ASSERT_TRUE(actions.open);
+    EXPECT_EQ(machine_.position(), machine_.held());
+    Lose();
+  }
+  EXPECT_EQ(revision(), 5u);
+  EXPECT_EQ(machine_.current_at(), WatchMachine::Clock::time_point(std::chrono::hours(1)));
+}
+
+// B76: copies that lost their streams together come back spread.
+TEST_F(WatchMachineTest, ComesBackAfterARandomPartOfTheSpread) {
+  for (const double random : {0.0, 0.5, 0.9}) {
+    random_ = random;
+    WatchMachine machine(
+        {}, [this] { return random_; }, now_);
+    machine.Woken(now_);
+    machine.Received(Snapshot(5, two_), now_);
+    machine.Ended(absl::UnavailableError("gone"), now_);
+    EXPECT_EQ(machine.wake_at() - now_, milliseconds(static_cast<int>(5'000 * random)));
+  }
+}
+
+// B76 (gravitational/teleport#6889): 300 copies whose directory is down for 10 s do not come back together: no second
+// has more than 40 % of the attempts that there are in the 20 s after the loss.
+TEST_F(WatchMachineTest, ManyCopiesThatLoseTheDirectoryComeBackSpread) {
+  constexpr int kCopies = 300;
+  std::map<int64_t, int> first_attempts;
+  std::map<int64_t, int> arrivals;
+  std::mt19937_64 engine(1);
+  const auto down_until = now_ + seconds(10);
+  for (int copy = 0; copy < kCopies; ++copy) {
+    WatchMachine machine(
+        {}, [&] { return std::uniform_real_distribution<double>(0, 1)(engine); }, now_);
+    machine.Woken(now_);
+    machine.Received(Snapshot(5, two_), now_);
+    machine.Ended(absl::UnavailableError("gone"), now_);
+    first_attempts[std::chrono::duration_cast<seconds>(machine.wake_at() - now_).count()]++;
+    auto at = machine.wake_at();
+    for (; at < down_until; at = machine.wake_at()) {
+      EXPECT_TRUE(machine.Woken(at).open);
+      machine.Ended(absl::UnavailableError("still gone"), at);
+    }
+    EXPECT_LT(at - down_until, seconds(10));
+    arrivals[std::chrono::duration_cast<seconds>(at - down_until).count()]++;
+  }
+  for (const auto& [second, attempts] : first_attempts) EXPECT_LE(attempts, kCopies * 2 / 5) << second;
+  for (const auto& [second, copies] : arrivals) EXPECT_LE(copies, kCopies * 2 / 5) << second;
+}
+
+TEST_F(WatchMachineTest, PausesGrowToALongestOneAndBeginAnewAfterAStableStream) {
+  WatchMachine::Actions actions;
+  Open();
+  std::vector<int64_t> pauses;
+  for (int i = 0; i < 14; ++i) {
+    Lose();
+    pauses.push_back(PassUntilWoken(&actions).count());
+  }
+  EXPECT_EQ(pauses[0], 200);
+  EXPECT_EQ(pauses[1], 320);
+  EXPECT_EQ(pauses[2], 512);
+  EXPECT_EQ(pauses[13], 30'000);
+  // A stream that says something and ends at once does not begin anew: the first pause is the spread, then they go on.
+  Say(Snapshot(5, two_));
+  Say(RingInSync{});
+  Pass(seconds(9));
+  Lose();
+  EXPECT_EQ(PassUntilWoken(&actions), milliseconds(0)) << "spread, of which the random part is 0";
+  Lose();
+  EXPECT_EQ(PassUntilWoken(&actions), milliseconds(30'000));
+  Say(RingInSync{});
+  Pass(seconds(10));
+  Lose();
+  PassUntilWoken(&actions);
+  Lose();
+  EXPECT_EQ(PassUntilWoken(&actions), milliseconds(200));
+}
+
+TEST_F(WatchMachineTest, AStreamThatIsSilentIsLost) {
+  Sync();
+  Pass(seconds(20));
+  Say(SignOfLife{});
+  EXPECT_EQ(machine_.current_at(), now_);
+  WatchMachine::Actions actions;
+  EXPECT_EQ(PassUntilWoken(&actions), seconds(30));
+  EXPECT_TRUE(actions.close);
+  EXPECT_EQ(machine_.state(), State::kConnecting);
+  EXPECT_EQ(revision(), 5u);
+  PassUntilWoken(&actions);
+  EXPECT_TRUE(actions.open);
+}
+
+TEST_F(WatchMachineTest, WokenTooEarlyItDoesNothing) {
+  Sync();
+  Pass(seconds(29));
+  const WatchMachine::Actions actions = machine_.Woken(now_);
+  EXPECT_FALSE(actions.close || actions.open);
+}
+
+TEST_F(WatchMachineTest, TheCopyGoesWithTheRingAndComesBackWithIt) {
+  Sync();
+  Say(RingGone{});
+  EXPECT_EQ(machine_.state(), State::kAbsent);
+  EXPECT_EQ(machine_.held(), nullptr);
+  SnapshotChunk anew = Snapshot(1, three_);
+  anew.version.epoch = kEpoch + 1;
+  Say(anew);
+  Say(RingInSync{});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.held()->version, (ring::Version{kEpoch + 1, 1}));
+}
+
+// What a reader too slow for the window is sent; until in_sync the copy may be behind.
+TEST_F(WatchMachineTest, ASnapshotInTheMiddleOfAStreamIsResyncing) {
+  Sync();
+  Say(Snapshot(9, three_));
+  EXPECT_EQ(machine_.state(), State::kResyncing);
+  EXPECT_EQ(revision(), 9u);
+  Say(RingInSync{});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+}
+
+TEST_F(WatchMachineTest, AStreamThatTheDirectoryEndsWithOkIsLostToo) {
+  Sync();
+  machine_.Ended(absl::OkStatus(), now_);
+  EXPECT_EQ(machine_.state(), State::kConnecting);
+  EXPECT_EQ(machine_.problem().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace ringd

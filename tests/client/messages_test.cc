@@ -1,0 +1,69 @@
+#include "client/messages.h"
+
+#include <gtest/gtest.h>
+
+namespace ringd {
+namespace {
+
+TEST(Messages, ANodeComesBackAsItWas) {
+  const Node node{.id = "n1",
+                  .address = "10.0.0.1:7000",
+                  .weight = 7,
+                  .zone = "a",
+                  .hash_key = "old-name",
+                  .metadata = {{"rack", "r1"}, {"", ""}}};
+  v1::Node message;
+  ToMessage(node, &message);
+  EXPECT_EQ(ToValue(message), node);
+}
+
+TEST(Messages, AnAbsentWeightStaysAbsentAndZeroStaysZero) {
+  v1::Node message;
+  ToMessage(Node{.id = "n1"}, &message);
+  EXPECT_FALSE(message.has_weight());
+  ToMessage(Node{.id = "n1", .weight = 0}, &message);
+  EXPECT_TRUE(message.has_weight());
+}
+
+TEST(Messages, TheMaskOfAnUpdateNamesJustTheFieldsThatHaveAValue) {
+  v1::NodeOperation message;
+  ToMessage(UpdateNode{.id = "n1", .weight = 0, .metadata = std::map<std::string, std::string>{}}, &message);
+  const auto& mask = message.update().update_mask();
+  EXPECT_EQ(std::vector<std::string>(mask.paths().begin(), mask.paths().end()),
+            (std::vector<std::string>{"weight", "metadata"}));
+  EXPECT_EQ(message.update().node().id(), "n1");
+}
+
+TEST(Messages, OperationsAreWhatTheySay) {
+  v1::NodeOperation add;
+  ToMessage(AddNode{.node = {.id = "n1"}}, &add);
+  EXPECT_EQ(add.add().node().id(), "n1");
+  v1::NodeOperation remove;
+  ToMessage(RemoveNode{.id = "n2"}, &remove);
+  EXPECT_EQ(remove.remove().node_id(), "n2");
+}
+
+TEST(Messages, EveryMutationOptionArrives) {
+  v1::MutationOptions message;
+  ToMessage(
+      {.expected_version = Version{3, 4}, .request_id = "id", .reason = "why", .validate_only = true, .force = true},
+      &message);
+  EXPECT_EQ(ToValue(message.expected_version()), (Version{3, 4}));
+  EXPECT_EQ(message.request_id(), "id");
+  EXPECT_EQ(message.reason(), "why");
+  EXPECT_TRUE(message.validate_only());
+  EXPECT_TRUE(message.force());
+  ToMessage(MutationOptions{}, &message);
+}
+
+TEST(Messages, TimesKeepTheirMicroseconds) {
+  v1::Ring ring;
+  ring.mutable_create_time()->set_seconds(1'700'000'000);
+  ring.mutable_create_time()->set_nanos(123'456'000);
+  EXPECT_EQ(ToValue(ring).create_time.time_since_epoch(), std::chrono::microseconds(1'700'000'000'123'456));
+}
+
+TEST(Messages, VersionsAreShownAsRingctlDoes) { EXPECT_EQ(ToString(Version{12, 3}), "12/3"); }
+
+}  // namespace
+}  // namespace ringd

@@ -51,7 +51,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& endpoint,
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   if (!server_name.empty()) arguments.SetSslTargetNameOverride(server_name);
-  return grpc::CreateCustomChannel(endpoint, credentials, arguments);
+  const bool plaintext = endpoint.starts_with("unix:");
+  return grpc::CreateCustomChannel(endpoint, plaintext ? grpc::InsecureChannelCredentials() : credentials, arguments);
 }
 
 }  // namespace ringd

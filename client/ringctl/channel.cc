@@ -1,10 +1,8 @@
 #include "client/ringctl/channel.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-#include <grpcpp/support/channel_arguments.h>
-
 #include <algorithm>
+
+#include "client/channel.h"
 
 namespace ringd::ctl {
 namespace {
@@ -13,15 +11,8 @@ constexpr std::chrono::milliseconds kConnectTimeout{2000};
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> NewChannel(const std::string& endpoint) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(kConnectTimeout.count()));
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30'000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& endpoint, const Security& security) {
+  return ringd::NewChannel(endpoint, security.credentials(), "");
 }
 
 bool WaitUntilConnected(grpc::Channel& channel, Clock::time_point deadline) {

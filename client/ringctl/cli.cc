@@ -121,6 +121,7 @@ class CommandLine {
   // How the command that was named as far as it was is typed.
   std::string Path() const;
   ExitCode Parse(Words arguments);
+  ExitCode RunCommand(const Command& command, const Words& words);
   Words TakeWords(Words* arguments);
   const CLI::Option* FindFlag(const CLI::App* app, const std::string& argument) const;
   const CLI::App* Descend(const CLI::App* app, const std::string& word) const;
@@ -130,6 +131,7 @@ class CommandLine {
   const CLI::App* app_of_words_ = &app_;  // of the verb, as far as it was named
 
   GlobalOptions global_;
+  TlsFiles tls_;
   MutationFlags mutation_;
   RingCreateOptions create_;
   NodeFields fields_;
@@ -174,6 +176,13 @@ void CommandLine::AddGlobalFlags() {
   AddText(&app_, "--endpoints", "LIST", "HOST:PORT or unix:PATH, with commas between; tried in order [127.0.0.1:7440]",
           [this](const std::string& text) { global_.endpoints = ValueOrThrow(ParseEndpoints(text)); })
       ->envname("RINGCTL_ENDPOINTS");
+  const auto add_file = [this](const std::string& name, const std::string& variable, std::string* value,
+                               const std::string& help) {
+    AddText(&app_, name, "FILE", help, [value](const std::string& text) { *value = text; })->envname(variable);
+  };
+  add_file("--cacert", "RINGCTL_CACERT", &tls_.cacert, "CAs of the servers' certificates (PEM); TLS where it is given");
+  add_file("--cert", "RINGCTL_CERT", &tls_.cert, "certificate to show to servers (PEM)");
+  add_file("--key", "RINGCTL_KEY", &tls_.key, "key of that certificate (PEM)");
   AddText(&app_, "--timeout", "TIME", "for each call, tries included, such as 500ms [5s]",
           [this](const std::string& text) { global_.timeout = ValueOrThrow(ParseTimeout(text)); });
   AddText(&app_, "-o,--output", "FORMAT", "table, json, yaml or tsv [table]", [this](const std::string& text) {
@@ -428,7 +437,7 @@ ExitCode CommandLine::Parse(Words arguments) {
   }
   const Command& command = commands_.at(app);
   const bool fits = command.more_words ? words.size() >= command.words.size() : words.size() == command.words.size();
-  if (fits) return command.run(words);
+  if (fits) return RunCommand(command, words);
   const std::string wanted = command.words.empty() ? "no argument" : fmt::format("{}", fmt::join(command.words, " "));
   if (words.size() > command.words.size()) {
     throw UsageError{fmt::format("too many arguments: {} takes {}, and {} is left over", app->get_name(), wanted,
@@ -438,6 +447,17 @@ ExitCode CommandLine::Parse(Words arguments) {
   throw UsageError{fmt::format("too few arguments: {} takes {}, {} is missing", app->get_name(), wanted,
                                command.words[words.size()]),
                    ""};
+}
+
+ExitCode CommandLine::RunCommand(const Command& command, const Words& words) {
+  if (tls_.cert.empty() != tls_.key.empty()) throw UsageError{"--cert and --key go together", ""};
+  if (tls_.cacert.empty() && !tls_.cert.empty()) throw UsageError{"--cert needs --cacert", ""};
+  if (!tls_.cacert.empty()) {
+    absl::StatusOr<Security> security = Security::FromFiles(tls_);
+    if (!security.ok()) return ReportError(ExitCode::kDenied, std::string(security.status().message()));
+    global_.security = *std::move(security);
+  }
+  return command.run(words);
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ struct Answer {
 // Connection calls a directory at the first of some endpoints that can be reached, in their order. It connects with the
 // first call. What may be tried again is, at the next endpoint, until the timeout of the call; so a mutation must carry
 // a request_id. An endpoint has 2 s to be reached, and its part of the timeout where that is less; a call ends with
-// UNAVAILABLE when none was, and 2 s have passed.
+// UNAVAILABLE when none was, and 2 s have passed; at once with UNAUTHENTICATED when an endpoint is there and TLS fails.
 // One thread only.
 class Connection {
  public:
   // REQUIRES: `endpoints` is not empty.
-  Connection(std::vector<std::string> endpoints, std::chrono::milliseconds timeout);
+  Connection(std::vector<std::string> endpoints, Security security, std::chrono::milliseconds timeout);
 
   // Call sends a request once it has passed CheckWire, and waits for the answer.
   template <typename Request, typename Response>
@@ -54,11 +54,14 @@ class Connection {
   using Attempt = std::function<grpc::Status(v1::Directory::Stub&, grpc::ClientContext&)>;
 
   grpc::Status Run(const google::protobuf::Message& request, const Attempt& attempt);
-  grpc::Status Unreachable() const;
-  bool Connect(Clock::time_point deadline);
+  // Why no endpoint was reached: UNAUTHENTICATED when it is for TLS.
+  grpc::Status Unreachable(Clock::time_point deadline) const;
+  // OK when there is a stub.
+  grpc::Status Connect(Clock::time_point deadline);
   bool TryEndpoints(Clock::time_point deadline);
 
   const std::vector<std::string> endpoints_;
+  const Security security_;
   const std::chrono::milliseconds timeout_;
   std::size_t current_ = 0;                    // into endpoints_: the one that stub_ is of, or the next to try
   std::shared_ptr<v1::Directory::Stub> stub_;  // null while not connected

@@ -30,6 +30,9 @@ std::string HintOf(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       return "is ringd running there? --endpoints or RINGCTL_ENDPOINTS name the addresses where it serves gRPC";
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return "ringd's --admin-san names the certificates that may change rings; --cert and --key say which one is "
+             "shown";
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return "--timeout allows more time; a change may have been made all the same: look before you repeat one";
     case grpc::StatusCode::INTERNAL:

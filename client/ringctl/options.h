@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/ringctl/security.h"
 #include "ringd/v1/directory.pb.h"
 
 namespace ringd::ctl {
@@ -16,6 +17,7 @@ enum class Format { kTable, kJson, kYaml, kTsv };
 // GlobalOptions are the flags that every command takes.
 struct GlobalOptions {
   std::vector<std::string> endpoints;
+  Security security;
   std::chrono::milliseconds timeout{5000};
   Format format = Format::kTable;
   bool no_headers = false;

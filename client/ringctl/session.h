@@ -7,7 +7,8 @@ namespace ringd::ctl {
 
 // Session is what every command works with.
 struct Session {
-  explicit Session(const GlobalOptions& global) : options(global), connection(global.endpoints, global.timeout) {}
+  explicit Session(const GlobalOptions& global)
+      : options(global), connection(global.endpoints, global.security, global.timeout) {}
 
   const GlobalOptions& options;
   Connection connection;

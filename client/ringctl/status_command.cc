@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <future>
 #include <memory>
 
@@ -47,14 +48,14 @@ std::string AskHealth(Health::Stub& stub, const char* service, Clock::time_point
   return HealthCheckResponse::ServingStatus_Name(response.status());
 }
 
-EndpointStatus AskEndpoint(const std::string& endpoint, std::chrono::milliseconds timeout) {
+EndpointStatus AskEndpoint(const std::string& endpoint, const GlobalOptions& global) {
   EndpointStatus result;
   result.endpoint = endpoint;
-  Connection connection({endpoint}, timeout);
+  Connection connection({endpoint}, global.security, global.timeout);
   const auto reached = connection.Reach();
   result.status = reached.status;
   if (!result.status.ok()) return result;
-  Health::Stub health(NewChannel(endpoint));
+  Health::Stub health(NewChannel(endpoint, global.security));
   const auto deadline = connection.NewDeadline();
   for (std::size_t i = 0; i < kServices.size(); ++i) {
     result.health[i] = AskHealth(health, kServices[i], deadline);
@@ -136,7 +137,7 @@ std::string StatusText(const std::vector<EndpointStatus>& statuses, const Global
 ExitCode Status(const GlobalOptions& global) {
   std::vector<std::future<EndpointStatus>> asked;
   for (const std::string& endpoint : global.endpoints) {
-    asked.push_back(std::async(std::launch::async, AskEndpoint, endpoint, global.timeout));
+    asked.push_back(std::async(std::launch::async, AskEndpoint, endpoint, std::cref(global)));
   }
   std::vector<EndpointStatus> statuses;
   statuses.reserve(asked.size());

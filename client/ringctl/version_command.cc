@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPatience{500};
 }  // namespace
 
 ExitCode Version(const GlobalOptions& global) {
-  Connection connection(global.endpoints, std::min(global.timeout, kPatience));
+  Connection connection(global.endpoints, global.security, std::min(global.timeout, kPatience));
   v1::ListRingsRequest request;
   request.set_page_size(1);
   const Answer<v1::ListRingsResponse> answer = connection.Call(&v1::Directory::Stub::ListRings, request);

@@ -16,9 +16,12 @@
 namespace ringd::ctl {
 namespace {
 
-bool IsPermanent(grpc::StatusCode code) {
+constexpr std::chrono::milliseconds kFindOutWithin{500};  // what is wrong with an endpoint
+
+// TLS that worked before may work again, when a certificate has been renewed.
+bool IsPermanent(grpc::StatusCode code, bool worked_before) {
   return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::PERMISSION_DENIED ||
-         code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::UNIMPLEMENTED;
+         code == grpc::StatusCode::UNIMPLEMENTED || (code == grpc::StatusCode::UNAUTHENTICATED && !worked_before);
 }
 
 // WatchLog tells on stderr how the connection fares, each loss once and not each try.
@@ -49,9 +52,12 @@ struct StreamEnd {
   bool progress;  // a message came
 };
 
-StreamEnd FollowStream(const std::string& endpoint, Format format, WatchPosition& position, WatchLog& log) {
-  const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoint);
+StreamEnd FollowStream(const std::string& endpoint, const GlobalOptions& global, WatchPosition& position,
+                       WatchLog& log) {
+  const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoint, global.security);
   if (!WaitUntilConnected(*channel, Clock::time_point::max())) {
+    const std::string why = global.security.WhyRefused(endpoint, kFindOutWithin);
+    if (!why.empty()) return {grpc::Status(grpc::StatusCode::UNAUTHENTICATED, why), false};
     return {grpc::Status(grpc::StatusCode::UNAVAILABLE, "cannot reach it"), false};
   }
   const auto stub = v1::Directory::NewStub(channel);
@@ -62,7 +68,7 @@ StreamEnd FollowStream(const std::string& endpoint, Format format, WatchPosition
   while (reader->Read(&message)) {
     log.Progress(endpoint);
     progress = true;
-    Print(format == Format::kJson ? JsonLine(ToJson(message)) : WatchLine(message) + "\n");
+    Print(global.format == Format::kJson ? JsonLine(ToJson(message)) : WatchLine(message) + "\n");
     if (!FlushOutput()) {
       context.TryCancel();
       reader->Finish();
@@ -84,11 +90,13 @@ ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
   WatchLog log(global.quiet);
   Backoff backoff({.first = std::chrono::milliseconds(200), .longest = std::chrono::milliseconds(5000)},
                   SystemRandom());
+  bool ever = false;
   for (std::size_t tries = 0;; ++tries) {
     const std::string& endpoint = global.endpoints[tries % global.endpoints.size()];
-    const StreamEnd end = FollowStream(endpoint, global.format, position, log);
+    const StreamEnd end = FollowStream(endpoint, global, position, log);
     if (end.status.ok()) return ExitCode::kRefused;
-    if (IsPermanent(end.status.error_code())) return ReportStatus(end.status);
+    ever |= end.progress;
+    if (IsPermanent(end.status.error_code(), ever)) return ReportStatus(end.status, endpoint);
     if (end.progress) backoff.Reset();
     log.Lost(endpoint, end.status);
     std::this_thread::sleep_for(backoff.Next());

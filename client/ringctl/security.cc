@@ -1,0 +1,116 @@
+#include "client/ringctl/security.h"
+
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "client/ringctl/escape.h"
+#include "client/ringctl/tcp_connection.h"
+
+namespace ringd::ctl {
+namespace {
+
+using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+// The newest error of OpenSSL in this thread, and none any more.
+std::string OpensslError() {
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  ERR_clear_error();
+  return reason == nullptr ? "it cannot be read" : reason;
+}
+
+absl::Status Unusable(const char* flag, const std::string& file) {
+  return absl::FailedPreconditionError(fmt::format("{} {} cannot be used: {}", flag, Quoted(file), OpensslError()));
+}
+
+std::string Content(const std::string& file) {
+  std::stringstream content;
+  if (!file.empty()) content << std::ifstream(file).rdbuf();
+  return content.str();
+}
+
+std::shared_ptr<SSL_CTX> NewContext() { return {SSL_CTX_new(TLS_client_method()), SSL_CTX_free}; }
+
+// Host and port of HOST:PORT or [V6]:PORT.
+std::pair<std::string, std::string> Split(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  std::string host = endpoint.substr(0, colon);
+  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  return {host, endpoint.substr(colon + 1)};
+}
+
+bool HasExpired(const X509* certificate) {
+  return certificate != nullptr && X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0;
+}
+
+// A handshake over an open connection, HTTP/2 offered.
+SslPtr Handshake(SSL_CTX* context, const TcpConnection& connection, int* result) {
+  static constexpr unsigned char kHttp2[] = {2, 'h', '2'};
+  SslPtr ssl(SSL_new(context), SSL_free);
+  SSL_set_fd(ssl.get(), connection.socket());
+  SSL_set_alpn_protos(ssl.get(), kHttp2, sizeof(kHttp2));
+  *result = SSL_connect(ssl.get());
+  return ssl;
+}
+
+}  // namespace
+
+absl::StatusOr<Security> Security::FromFiles(const TlsFiles& files) {
+  Security security;
+  security.context_ = NewContext();
+  SSL_CTX* context = security.context_.get();
+  ERR_clear_error();
+  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  if (SSL_CTX_load_verify_locations(context, files.cacert.c_str(), nullptr) != 1) {
+    return Unusable("--cacert", files.cacert);
+  }
+  if (!files.cert.empty()) {
+    if (SSL_CTX_use_certificate_chain_file(context, files.cert.c_str()) != 1) return Unusable("--cert", files.cert);
+    // Refuses a key of another certificate too.
+    if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+      return Unusable("--key", files.key);
+    }
+  }
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = Content(files.cacert);
+  options.pem_cert_chain = Content(files.cert);
+  options.pem_private_key = Content(files.key);
+  security.credentials_ = grpc::SslCredentials(options);
+  return security;
+}
+
+std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milliseconds patience) const {
+  if (endpoint.starts_with("unix:")) return "";
+  const auto [host, port] = Split(endpoint);
+  const TcpConnection connection(host, port, patience);
+  if (connection.socket() < 0) return "";
+  int result = 0;
+  const std::shared_ptr<SSL_CTX> context = context_ == nullptr ? NewContext() : context_;
+  const SslPtr ssl = Handshake(context.get(), connection, &result);
+  if (context_ == nullptr) return result == 1 ? "it speaks TLS, and --cacert, --cert and --key are not given" : "";
+  if (result != 1) {
+    const int64_t verified = SSL_get_verify_result(ssl.get());
+    if (verified != X509_V_OK) {
+      return fmt::format("its certificate is not to be trusted: {}", X509_verify_cert_error_string(verified));
+    }
+    const bool broken = SSL_get_error(ssl.get(), result) == SSL_ERROR_SSL;
+    return broken ? fmt::format("no TLS with it: {}", OpensslError()) : "";
+  }
+  X509* shown = SSL_get0_peer_certificate(ssl.get());
+  if (X509_check_ip_asc(shown, host.c_str(), 0) != 1 &&
+      X509_check_host(shown, host.data(), host.size(), 0, nullptr) != 1) {
+    return fmt::format("its certificate is not for {}", Quoted(host));
+  }
+  // A server that does not like our certificate closes the connection after the handshake; one that does speaks first.
+  char first = 0;
+  if (SSL_read(ssl.get(), &first, 1) > 0) return "";
+  const X509* own = SSL_CTX_get0_certificate(context_.get());
+  if (own == nullptr) return "it wants a certificate: --cert and --key are not given";
+  return HasExpired(own) ? "the certificate of --cert has expired" : "it does not take the certificate of --cert";
+}
+
+}  // namespace ringd::ctl

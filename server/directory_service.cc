@@ -11,6 +11,7 @@
 #include "ring/checksum.h"
 #include "ring/error.h"
 #include "ring/hash.h"
+#include "server/caller.h"
 #include "server/lookup.h"
 #include "server/responses.h"
 #include "server/watch_stream.h"
@@ -70,22 +71,23 @@ std::string NodeOf(const Request& request) {
   return "";
 }
 
+// The method that a request is of.
+template <class Request>
+std::string_view MethodOf() {
+  std::string_view name = Request::descriptor()->name();
+  name.remove_suffix(std::string_view("Request").size());
+  return name;
+}
+
 // One line for each change of state, and none for requests that change nothing.
 template <class Request>
 void LogChange(const Request& request, const std::string& actor, const MutationResult& result) {
   const std::string reason = request.options().reason();
-  std::string_view rpc = Request::descriptor()->name();
-  rpc.remove_suffix(std::string_view("Request").size());
   const uint64_t before = result.previous_version.revision;
   const uint64_t after = result.version.revision;
-  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", rpc, request.ring(), NodeOf(request),
+  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", MethodOf<Request>(), request.ring(), NodeOf(request),
                before == after ? fmt::format("{}", after) : fmt::format("{} -> {}", before, after),
                result.version.epoch, actor, reason.empty() ? "" : " reason " + ring::Quote(reason));
-}
-
-absl::Status UnimplementedRpc(std::string_view rpc) {
-  return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet,
-                     fmt::format("{} is not served yet by this version of ringd", rpc));
 }
 
 grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context, const absl::Status& status) {
@@ -139,7 +141,22 @@ std::string ConnectionOf(const grpc::CallbackServerContext& context) {
 }  // namespace
 
 template <class Request>
-absl::Status DirectoryService::Check(const Request& request) {
+absl::Status DirectoryService::Authorize(Context context, const Request&) const {
+  // Who calls is asked for only where it matters: that costs more than a lookup.
+  static const bool everybody = RightFor(MethodOf<Request>()) == Right::kRead;
+  return everybody ? absl::OkStatus() : authorizer_.Check(CallerOf(*context), MethodOf<Request>());
+}
+
+template <class Request>
+absl::Status DirectoryService::NotServed(Context context, const Request& request) const {
+  if (absl::Status status = Authorize(context, request); !status.ok()) return status;
+  return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet,
+                     fmt::format("{} is not served yet by this version of ringd", MethodOf<Request>()));
+}
+
+template <class Request>
+absl::Status DirectoryService::Check(Context context, const Request& request) {
+  if (absl::Status status = Authorize(context, request); !status.ok()) return status;
   if (!draining_) return CheckRequest(request, limits_);
   refused_++;
   return Stopping();
@@ -150,11 +167,12 @@ absl::Status DirectoryService::Check(const Request& request) {
 template <class Request, class Response>
 DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response,
                                                  absl::StatusOr<decltype(Mutation::what)> what) {
-  if (absl::Status status = Check(request); !status.ok()) return FinishWith(context, status);
+  if (absl::Status status = Check(context, request); !status.ok()) return FinishWith(context, status);
   if (!what.ok())
     return FinishWith(context, ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
   auto* reactor = context->DefaultReactor();
-  writes_.Submit({.mutation = MutationOf(request, *std::move(what), context->peer()),
+  const std::string actor = CallerOf(*context).Actor();
+  writes_.Submit({.mutation = MutationOf(request, *std::move(what), std::string(actor)),
                   .still_wanted =
                       [context] {
                         if (std::chrono::system_clock::now() >= context->deadline()) {
@@ -163,13 +181,13 @@ DirectoryService::Unary DirectoryService::Mutate(Context context, const Request&
                         return context->IsCancelled() ? absl::CancelledError("the caller has gone") : absl::OkStatus();
                       },
                   .done =
-                      [context, reactor, &request, response](absl::StatusOr<MutationResult> result) {
+                      [actor, reactor, &request, response](absl::StatusOr<MutationResult> result) {
                         if (result.ok()) {
                           Fill(*result, response);
                           const bool changed = result->version != result->previous_version ||
                                                std::is_same_v<Request, v1::DeleteRingRequest>;
                           const bool now = !result->plan.has_value() && !result->repeated;
-                          if (changed && now) LogChange(request, context->peer(), *result);
+                          if (changed && now) LogChange(request, actor, *result);
                         }
                         reactor->Finish(ToGrpc(result.status()));
                       }});
@@ -222,7 +240,7 @@ DirectoryService::Unary DirectoryService::ApplyChanges(Context context, const v1
 
 template <class Request, class Answer>
 DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
-  if (absl::Status status = Check(request); !status.ok()) return FinishWith(context, status);
+  if (absl::Status status = Check(context, request); !status.ok()) return FinishWith(context, status);
   auto* reactor = context->DefaultReactor();
   const auto finish = [reactor, answer](const absl::StatusOr<RingStatePtr>& state) {
     reactor->Finish(ToGrpc(state.ok() ? answer(**state) : state.status()));
@@ -268,7 +286,7 @@ DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::Get
 
 DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
                                                     v1::ListRingsResponse* response) {
-  if (absl::Status status = Check(*request); !status.ok()) return FinishWith(context, status);
+  if (absl::Status status = Check(context, *request); !status.ok()) return FinishWith(context, status);
   const size_t page = PageSize(request->page_size());
   // One more than the page tells whether there is a next one.
   const auto states = directory_.List(request->prefix(), request->page_token(), page + 1);
@@ -287,7 +305,7 @@ DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::L
 }
 
 grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
-  if (absl::Status status = Check(*request); !status.ok()) {
+  if (absl::Status status = Check(context, *request); !status.ok()) {
     return new RefusedStream<v1::WatchResponse>(status);
   }
   return WatchStream::Start(directory_, hub_, ConnectionOf(*context), SelectorOf(request->selector()),
@@ -296,40 +314,41 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
 
 // --- Not served yet
 
-DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest*,
+DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest* request,
                                                      v1::UpdateRingResponse*) {
-  return FinishWith(context, UnimplementedRpc("UpdateRing"));
+  return FinishWith(context, NotServed(context, *request));
 }
-DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest*,
+DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest* request,
                                                       v1::ImportSlotsResponse*) {
-  return FinishWith(context, UnimplementedRpc("ImportSlots"));
+  return FinishWith(context, NotServed(context, *request));
 }
-DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest*,
+DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest* request,
                                                          v1::RestoreVersionResponse*) {
-  return FinishWith(context, UnimplementedRpc("RestoreVersion"));
+  return FinishWith(context, NotServed(context, *request));
 }
-DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest*,
+DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest* request,
                                                      v1::ListRangesResponse*) {
-  return FinishWith(context, UnimplementedRpc("ListRanges"));
+  return FinishWith(context, NotServed(context, *request));
 }
-DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest*,
+DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest* request,
                                                       v1::ListChangesResponse*) {
-  return FinishWith(context, UnimplementedRpc("ListChanges"));
+  return FinishWith(context, NotServed(context, *request));
 }
-DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest*,
+DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,
                                                       v1::ReportWatchResponse*) {
-  return FinishWith(context, UnimplementedRpc("ReportWatch"));
+  return FinishWith(context, NotServed(context, *request));
 }
-DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest*,
+DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest* request,
                                                        v1::ListWatchersResponse*) {
-  return FinishWith(context, UnimplementedRpc("ListWatchers"));
+  return FinishWith(context, NotServed(context, *request));
 }
-grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(Context,
-                                                                                   const v1::DiffVersionsRequest*) {
-  return new RefusedStream<v1::DiffVersionsResponse>(UnimplementedRpc("DiffVersions"));
+grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(
+    Context context, const v1::DiffVersionsRequest* request) {
+  return new RefusedStream<v1::DiffVersionsResponse>(NotServed(context, *request));
 }
-grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context, const v1::BackupRequest*) {
-  return new RefusedStream<v1::BackupResponse>(UnimplementedRpc("Backup"));
+grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context context,
+                                                                       const v1::BackupRequest* request) {
+  return new RefusedStream<v1::BackupResponse>(NotServed(context, *request));
 }
 
 }  // namespace ringd::server

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ringd/v1/directory.grpc.pb.h"
+#include "server/auth.h"
 #include "server/directory.h"
 #include "server/request_checks.h"
 #include "server/version_waits.h"
@@ -21,8 +22,8 @@ class DirectoryService final : public v1::Directory::CallbackService {
  public:
   // All must outlive the service.
   DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
-                   const RequestLimits& limits)
-      : directory_(directory), writes_(writes), waits_(waits), hub_(hub), limits_(limits) {}
+                   const Authorizer& authorizer, const RequestLimits& limits)
+      : directory_(directory), writes_(writes), waits_(waits), hub_(hub), authorizer_(authorizer), limits_(limits) {}
 
   // From now on every call is answered UNAVAILABLE.
   void Drain() { draining_ = true; }
@@ -59,9 +60,17 @@ class DirectoryService final : public v1::Directory::CallbackService {
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest*) override;
 
  private:
-  // Whether the request may be served: the server is not draining, and CheckRequest accepts it.
+  // Whether the caller may ask for it.
   template <class Request>
-  absl::Status Check(const Request& request);
+  absl::Status Authorize(Context context, const Request& request) const;
+
+  // Whether the request may be served: the caller may ask, the server is not draining, and CheckRequest accepts it.
+  template <class Request>
+  absl::Status Check(Context context, const Request& request);
+
+  // What a request gets that the contract has and this build does not serve.
+  template <class Request>
+  absl::Status NotServed(Context context, const Request& request) const;
 
   // Queues the mutation that a request asks for, and answers when it is done.
   template <class Request, class Response>
@@ -76,6 +85,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
   WriteQueue& writes_;
   VersionWaits& waits_;
   WatchHub& hub_;
+  const Authorizer& authorizer_;
   const RequestLimits limits_;
   std::atomic<bool> draining_ = false;
   std::atomic<uint64_t> refused_ = 0;

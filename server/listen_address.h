@@ -1,4 +1,6 @@
-// Addresses to listen on: parsing, and the rule that nothing but loopback and unix sockets is listened on without mTLS.
+// Addresses to listen on: parsing, and what is local.
+//
+// Values and functions, any thread.
 #pragma once
 
 #include <string>
@@ -8,9 +10,8 @@
 
 namespace ringd::server {
 
-// Reasons of errors. Part of the contract.
+// The reason of errors. Part of the contract.
 inline constexpr std::string_view kCannotListen = "CANNOT_LISTEN";
-inline constexpr std::string_view kPlaintextRefused = "PLAINTEXT_REFUSED";
 
 struct ListenAddress {
   std::string host;  // as given, without brackets; empty for a unix socket
@@ -20,13 +21,15 @@ struct ListenAddress {
   bool is_unix() const { return !unix_path.empty(); }
   // As it is written: HOST:PORT, [V6]:PORT or unix:PATH.
   std::string ToString() const;
+
+  bool operator==(const ListenAddress&) const = default;
 };
 
 // INVALID_ARGUMENT, with a text that names what is wrong, for what is not HOST:PORT, [V6]:PORT, unix:PATH or
 // unix:///PATH.
 absl::StatusOr<ListenAddress> ParseListenAddress(const std::string& text);
 
-// FAILED_PRECONDITION unless the address is loopback (127.0.0.0/8, ::1, localhost) or a unix socket.
-absl::Status CheckLocal(const ListenAddress& address);
+// Loopback (127.0.0.0/8, ::1, localhost) or a unix socket: what other machines do not reach.
+bool IsLocal(const ListenAddress& address);
 
 }  // namespace ringd::server

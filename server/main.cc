@@ -4,10 +4,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <memory>
 
+#include "absl/time/clock.h"
 #include "ring/error.h"
+#include "server/certificate_keeper.h"
+#include "server/listen_plan.h"
 #include "server/options.h"
 #include "server/server.h"
 #include "server/sqlite_store.h"
@@ -16,6 +20,8 @@
 
 namespace ringd::server {
 namespace {
+
+constexpr std::chrono::seconds kCertificatePeriod{1};  // between two looks at the files
 
 // Signals are taken by sigwait on the main thread; every other thread is started with them blocked.
 sigset_t StopSignals() {
@@ -49,6 +55,17 @@ int Fail(const absl::Status& status, int exit_code = 1) {
   return exit_code;
 }
 
+void LogAddresses(const ListenPlan& plan) {
+  for (const GrpcListen& one : plan.grpc) {
+    spdlog::info("ringd " RINGD_VERSION " listening on {} ({})", one.address.ToString(),
+                 one.transport == Transport::kMutualTls ? "mTLS" : "plaintext");
+    if (!one.by_override) continue;
+    spdlog::warn("--allow-plaintext: whoever reaches {} may change every ring", one.address.ToString());
+  }
+  if (plan.http.has_value()) spdlog::info("http listening on {}", plan.http->ToString());
+  spdlog::info("ringd " RINGD_VERSION " is ready");
+}
+
 int Run(const Options& options) {
   const sigset_t signals = StopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
@@ -57,15 +74,25 @@ int Run(const Options& options) {
   RaiseDescriptorLimit();
 
   // Before anything is made on the disk.
-  const auto addresses = ReadAddresses(options);
-  if (!addresses.ok()) return Fail(addresses.status(), absl::IsInvalidArgument(addresses.status()) ? 2 : 1);
+  const auto plan = PlanListening({.listen = options.listen,
+                                   .allow_plaintext = options.allow_plaintext,
+                                   .http_listen = options.http_listen,
+                                   .has_certificates = options.has_certificates()});
+  if (!plan.ok()) return Fail(plan.status(), absl::IsInvalidArgument(plan.status()) ? 2 : 1);
+  std::unique_ptr<CertificateKeeper> certificates;
+  if (options.has_certificates()) {
+    auto loaded = CertificateKeeper::Load(options.certificates, absl::Now);
+    if (!loaded.ok()) return Fail(loaded.status());
+    certificates = *std::move(loaded);
+    certificates->Start(kCertificatePeriod);
+  }
   auto store = SqliteStore::Open(options.data_dir, options.init ? InitMode::kCreate : InitMode::kMustExist);
   if (!store.ok()) return Fail(store.status());
-  auto server = Server::Start(options, *addresses, *std::move(store));
+  auto server = Server::Start(options, *plan, certificates.get(), *std::move(store));
   if (!server.ok()) return Fail(server.status());
-  spdlog::info("ringd " RINGD_VERSION " listening on {}", (*server)->addresses().grpc.ToString());
-  if (const auto& http = (*server)->addresses().http; http.has_value()) {
-    spdlog::info("http listening on {}", http->ToString());
+  LogAddresses((*server)->plan());
+  if (certificates != nullptr && options.admin_sans.empty()) {
+    spdlog::warn("no --admin-san is given: nobody may change rings over mTLS");
   }
 
   int signal_number = 0;

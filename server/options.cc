@@ -1,8 +1,11 @@
 #include "server/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "fmt/format.h"
 
@@ -37,6 +40,50 @@ void AddDuration(CLI::App& app, const std::string& name, absl::Duration& value, 
       ->default_str(absl::FormatDuration(value));
 }
 
+CLI::Option* AddList(CLI::App& app, const std::string& name, const std::string& type, std::vector<std::string>& value,
+                     const std::string& help) {
+  return app.add_option(name, value, help + "; repeat it, or put commas between")
+      ->type_name(type)
+      ->allow_extra_args(false)
+      ->delimiter(',');
+}
+
+void AddTls(CLI::App& app, Options& options) {
+  const std::string group = "TLS";
+  const auto add = [&](const std::string& name, std::string& value, const std::string& help) {
+    app.add_option(name, value, help)->type_name("FILE")->group(group);
+  };
+  add("--tls-cert-file", options.certificates.certificate, "Certificate of the server, its chain behind it (PEM)");
+  add("--tls-key-file", options.certificates.key, "Its key (PEM)");
+  add("--tls-client-ca-file", options.certificates.client_ca, "CAs that issue the certificates of clients (PEM)");
+  AddList(app, "--admin-san", "NAME", options.admin_sans,
+          "URI or DNS SAN of a certificate that may change rings; all others read")
+      ->group(group);
+  AddList(app, "--allow-plaintext", "ADDR", options.allow_plaintext,
+          "Address of --listen that shall not speak TLS, although other machines reach it")
+      ->group(group);
+}
+
+// What is wrong with the settings as a whole; empty = nothing.
+std::string WhyWrong(const Options& options) {
+  if (options.data_dir.empty())
+    return "--data-dir is missing: it names the directory of the store, and --init makes it";
+  const CertificateFiles& files = options.certificates;
+  const std::pair<const char*, const std::string*> names[] = {{"--tls-cert-file", &files.certificate},
+                                                              {"--tls-key-file", &files.key},
+                                                              {"--tls-client-ca-file", &files.client_ca}};
+  const bool any =
+      std::any_of(std::begin(names), std::end(names), [](const auto& name) { return !name.second->empty(); });
+  for (const auto& [name, value] : names) {
+    if (any && value->empty()) {
+      return fmt::format("{} is missing: --tls-cert-file, --tls-key-file and --tls-client-ca-file go together", name);
+    }
+  }
+  if (!any && !options.admin_sans.empty()) return "--admin-san means nothing without --tls-cert-file";
+  if (std::count(options.admin_sans.begin(), options.admin_sans.end(), "") > 0) return "--admin-san is empty";
+  return "";
+}
+
 void AddLimits(CLI::App& app, Options& options) {
   const std::string group = "Limits";
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
@@ -60,8 +107,9 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   app.name("ringd");
   app.set_version_flag("--version", "ringd " RINGD_VERSION);
   app.footer("Example:\n  ringd --data-dir /var/lib/ringd --init");
-  app.add_option("--listen", options.listen, "Address for gRPC: HOST:PORT (port 0 takes a free one) or unix:///PATH")
-      ->capture_default_str();
+  AddList(app, "--listen", "ADDR", options.listen,
+          "Addresses for gRPC: HOST:PORT (port 0 takes a free one), unix:///PATH")
+      ->default_str(options.listen.front());
   app.add_option("--http-listen", options.http_listen, "Address for probes over HTTP; empty = none")
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir, "Directory of the durable store; it must exist, or see --init")
@@ -78,6 +126,7 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   absl::Duration drain = absl::FromChrono(options.drain_timeout);
   AddDuration(app, "--drain-timeout", drain, {absl::Milliseconds(1), absl::Hours(24)},
               "How long a stop waits for clients");
+  AddTls(app, options);
   AddLimits(app, options);
 
   try {
@@ -90,8 +139,8 @@ ParsedOptions ParseOptions(int argc, char** argv) {
     parsed.exit_code = 2;
     return parsed;
   }
-  if (options.data_dir.empty()) {
-    fmt::print(stderr, "error: --data-dir is missing\nName the directory of the store; --init makes it.\n");
+  if (const std::string why = WhyWrong(options); !why.empty()) {
+    fmt::print(stderr, "error: {}\nTry `ringd --help`.\n", why);
     parsed.exit_code = 2;
     return parsed;
   }

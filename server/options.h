@@ -5,18 +5,27 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "ring/ring.h"
+#include "server/certificates.h"
 #include "server/request_checks.h"
 
 namespace ringd::server {
 
 struct Options {
-  std::string listen = "127.0.0.1:7440";
+  bool has_certificates() const { return !certificates.certificate.empty(); }
+
+  std::vector<std::string> listen = {"127.0.0.1:7440"};
+  std::vector<std::string> allow_plaintext;
   std::string http_listen = "127.0.0.1:7441";
   std::string data_dir;
   bool init = false;
+
+  // All names are empty, or none is.
+  CertificateFiles certificates;
+  std::vector<std::string> admin_sans;
 
   RequestLimits request_limits;
   ring::Limits ring_limits;

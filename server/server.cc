@@ -14,10 +14,12 @@
 #include "grpcpp/server_builder.h"
 #include "ring/error.h"
 #include "server/admin_http.h"
+#include "server/auth.h"
 #include "server/directory.h"
 #include "server/directory_service.h"
 #include "server/listener.h"
 #include "server/mutex.h"
+#include "server/tls_credentials.h"
 #include "server/transport.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
@@ -26,6 +28,8 @@
 
 namespace ringd::server {
 namespace {
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
 
 constexpr char kService[] = "ringd.v1.Directory";
 constexpr char kWriteService[] = "ringd.v1.Directory.Write";
@@ -61,16 +65,20 @@ DirectoryOptions ForDirectory(const Options& options) {
 struct Server::Parts {
   Options options;
   std::unique_ptr<Store> store;
+  std::unique_ptr<Authorizer> authorizer;
   std::unique_ptr<Directory> directory;
   std::unique_ptr<WatchHub> hub;
   std::unique_ptr<VersionWaits> waits;
   std::unique_ptr<WriteQueue> writes;
   std::unique_ptr<DirectoryService> service;
   std::unique_ptr<AdminHttp> http;
+  const CertificateKeeper* certificates = nullptr;
+  std::shared_ptr<grpc::ServerCredentials> tls_credentials;
   std::unique_ptr<grpc::Server> grpc;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor;
-  std::unique_ptr<Listener> listener;
-  Addresses addresses;
+  std::unique_ptr<Acceptor> plaintext;
+  std::unique_ptr<Acceptor> mutual_tls;
+  std::vector<std::unique_ptr<Listener>> listeners;  // in the order of plan.grpc
+  ListenPlan plan;
   // The writer's thread may report before gRPC has started; health is told as soon as there is one.
   Mutex health_mutex;
   bool writable ABSL_GUARDED_BY(health_mutex) = true;
@@ -78,7 +86,9 @@ struct Server::Parts {
 
   absl::Status OpenDirectory();
   absl::Status StartHttp();
+  absl::Status BindGrpc();
   absl::Status StartGrpc();
+  void Accept();
   void SetWritable(bool now_writable);
 };
 
@@ -97,36 +107,47 @@ absl::Status Server::Parts::OpenDirectory() {
                                                      .max_watches_per_connection = options.max_watches_per_connection});
   waits = std::make_unique<VersionWaits>(*directory);
   writes = std::make_unique<WriteQueue>(*directory);
-  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, options.request_limits);
+  authorizer = std::make_unique<Authorizer>(options.admin_sans);
+  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, *authorizer, options.request_limits);
   return absl::OkStatus();
 }
 
 absl::Status Server::Parts::StartHttp() {
-  if (!addresses.http.has_value()) return absl::OkStatus();
-  auto started = AdminHttp::Start(*addresses.http);
+  if (!plan.http.has_value()) return absl::OkStatus();
+  auto started = AdminHttp::Start(*plan.http);
   if (!started.ok()) return started.status();
   http = *std::move(started);
-  addresses.http = http->address();
+  plan.http = http->address();
+  return absl::OkStatus();
+}
+
+absl::Status Server::Parts::BindGrpc() {
+  for (GrpcListen& one : plan.grpc) {
+    auto bound = Listener::Bind(one.address, kReservedDescriptors);
+    if (!bound.ok()) return bound.status();
+    listeners.push_back(*std::move(bound));
+    one.address = listeners.back()->address();
+  }
   return absl::OkStatus();
 }
 
 absl::Status Server::Parts::StartGrpc() {
-  auto bound = Listener::Bind(addresses.grpc, kReservedDescriptors);
-  if (!bound.ok()) return bound.status();
-  listener = *std::move(bound);
-  addresses.grpc = listener->address();
+  if (absl::Status status = BindGrpc(); !status.ok()) return status;
   gpr_set_log_function(LogOfGrpc);
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetTransport(builder, options.max_request_bytes);
-  acceptor = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD, grpc::InsecureServerCredentials());
+  constexpr auto kFromFd = grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
+  plaintext = builder.experimental().AddExternalConnectionAcceptor(kFromFd, grpc::InsecureServerCredentials());
+  if (certificates != nullptr) {
+    tls_credentials = MutualTlsCredentials(*certificates);
+    mutual_tls = builder.experimental().AddExternalConnectionAcceptor(kFromFd, tls_credentials);
+  }
   builder.RegisterService(service.get());
   grpc = builder.BuildAndStart();
   if (grpc == nullptr) {
-    return ring::Error(absl::StatusCode::kUnavailable, kCannotListen,
-                       fmt::format("gRPC does not start for {}: see the log", addresses.grpc.ToString()));
+    return ring::Error(absl::StatusCode::kUnavailable, kCannotListen, "gRPC does not start: see the log");
   }
   {
     MutexLock lock(health_mutex);
@@ -134,12 +155,19 @@ absl::Status Server::Parts::StartGrpc() {
     health->SetServingStatus(kService, true);
     health->SetServingStatus(kWriteService, writable);
   }
-  listener->Start([this](int fd) {
-    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
-    connection.fd = fd;
-    acceptor->HandleNewConnection(&connection);
-  });
+  Accept();
   return absl::OkStatus();
+}
+
+void Server::Parts::Accept() {
+  for (size_t i = 0; i < listeners.size(); i++) {
+    Acceptor& acceptor = plan.grpc[i].transport == Transport::kMutualTls ? *mutual_tls : *plaintext;
+    listeners[i]->Start([&acceptor](int fd) {
+      Acceptor::NewConnectionParameters connection;
+      connection.fd = fd;
+      acceptor.HandleNewConnection(&connection);
+    });
+  }
 }
 
 void Server::Parts::SetWritable(bool now_writable) {
@@ -155,29 +183,13 @@ void Server::Parts::SetWritable(bool now_writable) {
   }
 }
 
-absl::StatusOr<Addresses> ReadAddresses(const Options& options) {
-  const auto read = [](const std::string& text) -> absl::StatusOr<ListenAddress> {
-    auto address = ParseListenAddress(text);
-    if (!address.ok()) return address;
-    if (absl::Status local = CheckLocal(*address); !local.ok()) return local;
-    return address;
-  };
-  Addresses addresses;
-  auto grpc = read(options.listen);
-  if (!grpc.ok()) return grpc.status();
-  addresses.grpc = *grpc;
-  if (options.http_listen.empty()) return addresses;
-  auto http = read(options.http_listen);
-  if (!http.ok()) return http.status();
-  addresses.http = *http;
-  return addresses;
-}
-
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, const Addresses& addresses,
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, const ListenPlan& plan,
+                                                      const CertificateKeeper* certificates,
                                                       std::unique_ptr<Store> store) {
   auto parts = std::make_unique<Parts>();
   parts->options = options;
-  parts->addresses = addresses;
+  parts->plan = plan;
+  parts->certificates = certificates;
   parts->store = std::move(store);
   if (absl::Status status = parts->OpenDirectory(); !status.ok()) return status;
   if (absl::Status status = parts->StartHttp(); !status.ok()) return status;
@@ -206,13 +218,13 @@ void Server::Drain() {
     refused = parts_->service->refused();
     std::this_thread::sleep_until(std::min<Clock::time_point>(longest, Clock::now() + kQuiet));
   }
-  parts_->listener->Stop();
+  for (const auto& listener : parts_->listeners) listener->Stop();
   // By now every call is answered. gRPC waits for connections too, also for one whose client does not read its answer.
   const Clock::time_point until = std::min(start + parts_->options.drain_timeout, Clock::now() + kLastAnswers);
   std::promise<void> shut;
   std::thread breaker([this, until, done = shut.get_future()] {
     for (auto next = until; done.wait_until(next) == std::future_status::timeout; next = Clock::now() + kBreakEvery) {
-      parts_->listener->BreakConnections();
+      for (const auto& listener : parts_->listeners) listener->BreakConnections();
     }
   });
   parts_->grpc->Shutdown(std::chrono::system_clock::now() + (until - Clock::now()));
@@ -221,6 +233,6 @@ void Server::Drain() {
   parts_->grpc.reset();
 }
 
-const Addresses& Server::addresses() const { return parts_->addresses; }
+const ListenPlan& Server::plan() const { return parts_->plan; }
 
 }  // namespace ringd::server

@@ -4,29 +4,22 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/listen_address.h"
+#include "server/certificate_keeper.h"
+#include "server/listen_plan.h"
 #include "server/options.h"
 #include "server/store.h"
 
 namespace ringd::server {
 
-// Where a server listens.
-struct Addresses {
-  ListenAddress grpc;
-  std::optional<ListenAddress> http;
-};
-
-// The addresses of the options; an error for one that is malformed, or that is not local.
-absl::StatusOr<Addresses> ReadAddresses(const Options& options);
-
 class Server {
  public:
   // Loads the rings and serves. What is returned is ready. Errors name the address or the file that was in the way.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Options& options, const Addresses& addresses,
+  // `certificates` must outlive the server; null where nothing in the plan speaks TLS.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Options& options, const ListenPlan& plan,
+                                                       const CertificateKeeper* certificates,
                                                        std::unique_ptr<Store> store);
   // Drains, if Drain was not called.
   ~Server();
@@ -35,8 +28,8 @@ class Server {
   // connections that do not take their last answers within a second, and options.drain_timeout, are broken.
   void Drain();
 
-  // The addresses that are really listened on.
-  const Addresses& addresses() const;
+  // With the addresses that are really listened on.
+  const ListenPlan& plan() const;
 
  private:
   struct Parts;

@@ -84,19 +84,15 @@ TEST(ListenAddress, WhatIsNoAddressIsRefusedAndToldWhy) {
 TEST(ListenAddress, LoopbackAndUnixSocketsAreLocal) {
   for (const char* text :
        {"localhost:1", "127.0.0.1:1", "127.0.0.0:1", "127.255.255.255:1", "[::1]:1", "[0:0:0:0:0:0:0:1]:1", "unix:s"}) {
-    EXPECT_TRUE(CheckLocal(*ParseListenAddress(text)).ok()) << text;
+    EXPECT_TRUE(IsLocal(*ParseListenAddress(text))) << text;
   }
 }
 
-TEST(ListenAddress, EverythingElseIsRefusedAndToldWhatIsNeeded) {
+TEST(ListenAddress, NothingElseIsLocal) {
   for (const char* text : {"0.0.0.0:1", "[::]:1", "126.255.255.255:1", "128.0.0.1:1", "10.0.0.1:1", "192.0.2.1:1",
                            "[2001:db8::1]:1", "[::2]:1", "[::ffff:127.0.0.1]:1", "example.org:1", "localhost.org:1",
                            "127.1:1", " 127.0.0.1:1", "127.0.0.1 :1", "*:1"}) {
-    const absl::Status status = CheckLocal(*ParseListenAddress(text));
-    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << text << ": " << status;
-    EXPECT_EQ(ring::ReasonOf(status), "PLAINTEXT_REFUSED");
-    EXPECT_THAT(TextOf(status), HasSubstr("refusing to listen on " + std::string(text) +
-                                          ": it is neither loopback nor a unix socket, and mTLS is not configured"));
+    EXPECT_FALSE(IsLocal(*ParseListenAddress(text))) << text;
   }
 }
 

@@ -55,7 +55,8 @@ std::string Refused(const std::vector<std::string>& words) {
 
 TEST(Options, TheDefaultsAreThoseOfTheContract) {
   const Options options = Accepted({});
-  EXPECT_EQ(options.listen, "127.0.0.1:7440");
+  EXPECT_EQ(options.listen, std::vector<std::string>{"127.0.0.1:7440"});
+  EXPECT_FALSE(options.has_certificates());
   EXPECT_EQ(options.http_listen, "127.0.0.1:7441");
   EXPECT_EQ(options.data_dir, "data");
   EXPECT_FALSE(options.init);
@@ -66,9 +67,41 @@ TEST(Options, TheDefaultsAreThoseOfTheContract) {
 
 TEST(Options, TextsAreTakenAsTheyStand) {
   const Options options = Accepted({"--listen", "unix:///run/ringd.sock", "--http-listen", "", "--init"});
-  EXPECT_EQ(options.listen, "unix:///run/ringd.sock");
+  EXPECT_EQ(options.listen, std::vector<std::string>{"unix:///run/ringd.sock"});
   EXPECT_EQ(options.http_listen, "");
   EXPECT_TRUE(options.init);
+}
+
+TEST(Options, ListsAreRepeatedOrHaveCommas) {
+  const std::vector<std::string> certificates = {"--tls-cert-file",      "c", "--tls-key-file", "k",
+                                                 "--tls-client-ca-file", "a"};
+  std::vector<std::string> words = {"--listen",
+                                    "unix:/s,127.0.0.1:1",
+                                    "--listen=[::1]:2",
+                                    "--admin-san",
+                                    "spiffe://a/b",
+                                    "--admin-san=c.example.org,d",
+                                    "--allow-plaintext=127.0.0.1:1"};
+  words.insert(words.end(), certificates.begin(), certificates.end());
+  const Options options = Accepted(words);
+  EXPECT_EQ(options.listen, (std::vector<std::string>{"unix:/s", "127.0.0.1:1", "[::1]:2"}));
+  EXPECT_EQ(options.admin_sans, (std::vector<std::string>{"spiffe://a/b", "c.example.org", "d"}));
+  EXPECT_EQ(options.allow_plaintext, std::vector<std::string>{"127.0.0.1:1"});
+  EXPECT_TRUE(options.has_certificates());
+  EXPECT_EQ(options.certificates, (CertificateFiles{"c", "k", "a"}));
+}
+
+TEST(Options, FilesOfTlsGoTogether) {
+  const std::vector<std::string> names = {"--tls-cert-file", "--tls-key-file", "--tls-client-ca-file"};
+  for (const std::string& missing : names) {
+    std::vector<std::string> words = {"--data-dir", "data"};
+    for (const std::string& name : names) {
+      if (name != missing) words.insert(words.end(), {name, "file"});
+    }
+    EXPECT_THAT(Refused(words), HasSubstr(missing + " is missing"));
+  }
+  EXPECT_THAT(Refused({"--data-dir", "data", "--admin-san", "a"}),
+              HasSubstr("--admin-san means nothing without --tls-cert-file"));
 }
 
 TEST(Options, NumbersHaveTheirBounds) {

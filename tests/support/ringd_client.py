@@ -46,8 +46,10 @@ def hashed(points_per_weight=None, **fields):
 class Client:
     """All RPCs by name: client.AddNode(ring="r", node=...) answers the response or raises Refused."""
 
-    def __init__(self, endpoint, *options):
-        self.channel = grpc.insecure_channel(endpoint, options=CHANNEL_OPTIONS + list(options))
+    def __init__(self, endpoint, *options, credentials=None):
+        options = list((dict(CHANNEL_OPTIONS) | dict(options)).items())
+        self.channel = (grpc.secure_channel(endpoint, credentials, options) if credentials
+                        else grpc.insecure_channel(endpoint, options))
         self.stub = rpc.DirectoryStub(self.channel)
         self.health_stub = health_rpc.HealthStub(self.channel)
 

@@ -27,11 +27,12 @@ class Server:
         self.process = subprocess.Popen(command + (["--init"] if init else []), stderr=subprocess.PIPE, text=True,
                                         errors="replace", **popen)
         self.endpoint = self.http_endpoint = None
+        self.endpoints = []  # for gRPC, all of them; `endpoint` is the first
         self.log = []
         self._changed = threading.Condition()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        if not self.wait_for_log(r"ringd \S+ listening on"):
+        if not self.wait_for_log(r"ringd \S+ is ready"):
             self.kill()
             raise AssertionError("ringd did not start: " + "".join(self.log))
 
@@ -42,7 +43,8 @@ class Server:
                 if found and found.group(1) == "http":
                     self.http_endpoint = found.group(2)
                 elif found:
-                    self.endpoint = found.group(2)
+                    self.endpoints.append(found.group(2))
+                    self.endpoint = self.endpoints[0]
                 self.log.append(line)
                 self._changed.notify_all()
         with self._changed:
@@ -100,9 +102,10 @@ def environment(endpoint):
     return env
 
 
-def ringctl(endpoint, *arguments, patience=60):
-    """Runs ringctl and answers what subprocess.run does."""
-    return subprocess.run([RINGCTL, *arguments], capture_output=True, timeout=patience, env=environment(endpoint))
+def ringctl(endpoint, *arguments, patience=60, **variables):
+    """Runs ringctl, with these variables in its environment too, and answers what subprocess.run does."""
+    return subprocess.run([RINGCTL, *arguments], capture_output=True, timeout=patience,
+                          env=environment(endpoint) | variables)
 
 
 def closed_port():

@@ -69,8 +69,8 @@ class ProcessCase(unittest.TestCase):
         self.addCleanup(server.kill)
         return server
 
-    def connect(self, server, *options):
-        client = Client(server if isinstance(server, str) else server.endpoint, *options)
+    def connect(self, server, *options, **credentials):
+        client = Client(server if isinstance(server, str) else server.endpoint, *options, **credentials)
         self.addCleanup(client.close)
         return client
 

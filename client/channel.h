@@ -16,8 +16,9 @@ namespace ringd {
 // way round, NOT_FOUND for a file that cannot be read.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadCredentials(const std::optional<TlsFiles>& tls);
 
-// A channel with a connection of its own, which it makes with the first call; a unix socket has no TLS. Pings every 30 s, the server's 10 s being
-// the shortest that it permits, so that a peer that is gone is noticed on a quiet stream too.
+// A channel with a connection of its own, which it makes with the first call; a unix socket has no TLS. Pings every 30
+// s, the server's 10 s being the shortest that it permits, so that a peer that is gone is noticed on a quiet stream
+// too.
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& endpoint,
                                           const std::shared_ptr<grpc::ChannelCredentials>& credentials,
                                           const std::string& server_name);

@@ -63,7 +63,7 @@ void RingdProcess::Start() {
   }
   close(log[0]);
   const size_t begin = text.rfind(kListening) + kListening.size();
-  endpoint_ = text.substr(begin, text.find('\n', begin) - begin);
+  endpoint_ = text.substr(begin, text.find_first_of(" \n", begin) - begin);  // then "(plaintext)"
 }
 
 void RingdProcess::Signal(int signal) const { kill(pid_, signal); }

@@ -67,6 +67,10 @@ class LocalRing::Driver {
  public:
   // What lookups see.
   struct View {
+    // Those of the copy, a step nearer; null while it has no owners.
+    const ring::PointTable* points = nullptr;
+    const std::shared_ptr<const Node>* nodes = nullptr;
+
     std::shared_ptr<const RingCopy> copy;
     LocalRingState state = LocalRingState::kConnecting;
     absl::Status problem;
@@ -95,6 +99,16 @@ class LocalRing::Driver {
   // Valid until the thread that asks does so again.
   const View& view() const { return *view_.Get(); }
   std::shared_ptr<const View> SharedView() const { return view_.Share(); }
+
+  // The owner of a key that `view` has no owner of, or why there is none.
+  absl::StatusOr<const Node*> OwnerWithoutCopy(const View& view, std::string_view key) const {
+    if (absl::Status status = CheckKey(key); !status.ok()) return status;
+    if (view.state != LocalRingState::kDistrusted) return NoOwner(view);
+    const Node* owner = nullptr;
+    const absl::StatusOr<size_t> called = Call(key, std::span(&owner, 1));
+    if (!called.ok()) return called.status();
+    return owner;
+  }
 
   // Why `view` has no owner.
   absl::Status NoOwner(const View& view) const {
@@ -236,6 +250,10 @@ class LocalRing::Driver {
       } else if (machine_.held() != nullptr) {
         view->copy = MakeCopy(machine_.held(), before == nullptr ? nullptr : before->copy.get());
       }
+      if (view->copy != nullptr && machine_.held()->ring.HasOwners()) {
+        view->points = &machine_.held()->ring.points();
+        view->nodes = view->copy->parts().nodes.data();
+      }
       view_.Set(std::move(view));
       shown_ = machine_.held();
     }
@@ -291,14 +309,9 @@ LocalRing::~LocalRing() = default;
 absl::Status LocalRing::WaitReady(std::chrono::milliseconds timeout) const { return driver_->WaitReady(timeout); }
 
 absl::StatusOr<const Node*> LocalRing::Owner(std::string_view key) const {
-  if (absl::Status status = CheckKey(key); !status.ok()) return status;
   const Driver::View& view = driver_->view();
-  const Node* owner = view.copy != nullptr ? view.copy->Owner(key) : nullptr;
-  if (owner != nullptr) return owner;
-  if (view.state != LocalRingState::kDistrusted) return driver_->NoOwner(view);
-  const absl::StatusOr<size_t> called = driver_->Call(key, std::span(&owner, 1));
-  if (!called.ok()) return called.status();
-  return owner;
+  if (view.points == nullptr || key.empty()) return driver_->OwnerWithoutCopy(view, key);
+  return view.nodes[view.points->Owner(ring::HashKey(key))].get();
 }
 
 absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const Node*> out) const {

@@ -49,14 +49,24 @@ def ring_figures(rates):
     ]
 
 
+def copy_figures(rates):
+    one, two = (rates[f"BM_LocalRingOwner/real_time/threads:{threads}"] for threads in (1, 2))
+    return [
+        figure("LocalRing Owner, one thread", 1e9 / one, "ns/key", "hashing alone",
+               1e9 / rates["BM_CopyHashOnly/real_time"], 2.5, at_least=False),
+        figure("LocalRing Owner, two threads", two, "keys/s", "one thread", one, 1.8),
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("ring")
+    parser.add_argument("copy")
     parser.add_argument("rpc")
     parser.add_argument("--json")
     arguments = parser.parse_args()
 
-    figures = ring_figures(medians(arguments.ring))
+    figures = ring_figures(medians(arguments.ring)) + copy_figures(medians(arguments.copy))
     with open(arguments.rpc, encoding="utf-8") as file:
         rpc = json.load(file)
     unary = figure("unary Lookup", rpc["lookups_per_second"], "calls/s", "bare echo", rpc["echoes_per_second"], 0.95)

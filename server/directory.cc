@@ -192,7 +192,9 @@ class Directory::Burst {
       if (mutation.validate_only) return PlanOn(current->head.version, current, why);
       return MutationResult{.version = current->head.version, .previous_version = current->head.version};
     }
-    RingState next{.head = current->head, .ring = std::move(applied->ring), .log = current->log};
+    LookupCounts lookups(current->lookups, *current->ring.table(), *applied->ring.table());
+    RingState next{
+        .head = current->head, .ring = std::move(applied->ring), .log = current->log, .lookups = std::move(lookups)};
     next.head.version.revision++;
     next.head.update_time = now_;
     next.head.next_join_number = next.ring.next_join_number();

@@ -4,7 +4,7 @@
 // states and makes them durable without the lock, and takes it exclusively to publish them. So nothing is shown to a
 // reader before it is durable, and nobody hashes, sends or waits for a disk under the lock.
 //
-// Threads: Find and List from any thread. Commit from one thread at a time (WriteQueue).
+// Threads: Find, List, writable and publications from any thread. Commit from one thread at a time (WriteQueue).
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,7 @@
 #include "ring/ring.h"
 #include "ring/version.h"
 #include "server/change_log.h"
+#include "server/lookup_counts.h"
 #include "server/mutex.h"
 #include "server/store.h"
 
@@ -39,11 +40,12 @@ inline constexpr std::string_view kForceRequired = "FORCE_REQUIRED";
 inline constexpr std::string_view kRequestIdReused = "REQUEST_ID_REUSED";
 inline constexpr std::string_view kDraining = "DRAINING";
 
-// One version of one ring. Immutable.
+// One version of one ring. Immutable, but for the counts of its lookups.
 struct RingState {
   RingHead head;
   ring::Ring ring;
   std::shared_ptr<ChangeLog> log;  // the same for all versions of an epoch
+  LookupCounts lookups = LookupCounts(*ring.table());
 };
 using RingStatePtr = std::shared_ptr<const RingState>;
 
@@ -111,6 +113,9 @@ class Directory {
   // The current state of a ring, or NOT_FOUND.
   absl::StatusOr<RingStatePtr> Find(std::string_view ring) const;
 
+  // Whether the store took the last write; true before the first.
+  bool writable() const { return writable_; }
+
   // Goes up with every publication: while it stays, no ring has moved.
   uint64_t publications() const { return publications_; }
 
@@ -137,9 +142,9 @@ class Directory {
 
   // Of the committing thread alone.
   uint64_t highest_epoch_ = 0;
-  bool writable_ = true;
   std::map<std::pair<std::string, std::string>, Tombstone> tombstones_;  // by ring and request_id
 
+  std::atomic<bool> writable_ = true;
   std::atomic<uint64_t> publications_ = 0;
   mutable SharedMutex mutex_;
   std::map<std::string, RingStatePtr, std::less<>> rings_ ABSL_GUARDED_BY(mutex_);

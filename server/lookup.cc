@@ -29,23 +29,26 @@ size_t WantedOwners(const auto& request) { return request.has_owners() ? request
 class NodeTableBuilder {
  public:
   NodeTableBuilder(const ring::Ring& ring, v1::BatchLookupResponse* response) : ring_(ring), response_(response) {
-    if (places.size() < ring.node_count()) places.resize(ring.node_count(), kNone);
+    if (places.size() < ring.node_count()) places.resize(ring.node_count());
   }
   ~NodeTableBuilder() {
-    for (const uint32_t node : seen) places[node] = kNone;
+    for (const uint32_t node : seen) places[node] = Place();
     seen.clear();
   }
   NodeTableBuilder(const NodeTableBuilder&) = delete;
 
-  uint32_t PlaceOf(uint32_t node) {
-    uint32_t& place = places[node];
-    if (place == kNone) {
-      place = static_cast<uint32_t>(seen.size());
-      seen.push_back(node);
-      ToProto(ring_.node(node), response_->add_nodes());
-      bytes_ += response_->nodes(static_cast<int>(place)).ByteSizeLong();
+  uint32_t PlaceOf(uint32_t node) { return Take(node).index; }
+  uint32_t PlaceOfFirst(uint32_t node) {
+    Place& place = Take(node);
+    place.firsts++;
+    return place.index;
+  }
+
+  // Counts the nodes that were asked for by PlaceOfFirst.
+  void Count(const LookupCounts& lookups) const {
+    for (const uint32_t node : seen) {
+      if (places[node].firsts != 0) lookups.Add(node, places[node].firsts);
     }
-    return place;
   }
 
   // About what the nodes take in the answer, and what an index takes at most.
@@ -55,8 +58,24 @@ class NodeTableBuilder {
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr size_t kFieldBytes = 3;  // tag and length of a node
+  struct Place {
+    uint32_t index = kNone;  // in the answer's node table
+    uint32_t firsts = 0;     // keys whose first owner the node is
+  };
+
+  Place& Take(uint32_t node) {
+    Place& place = places[node];
+    if (place.index == kNone) {
+      place.index = static_cast<uint32_t>(seen.size());
+      seen.push_back(node);
+      ToProto(ring_.node(node), response_->add_nodes());
+      bytes_ += response_->nodes(static_cast<int>(place.index)).ByteSizeLong();
+    }
+    return place;
+  }
+
   // Of the thread, and kept between batches, so that one of few keys does not pay for a ring of many nodes.
-  static inline thread_local std::vector<uint32_t> places;
+  static inline thread_local std::vector<Place> places;
   static inline thread_local std::vector<uint32_t> seen;
 
   const ring::Ring& ring_;
@@ -77,6 +96,7 @@ absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& reque
   response->set_hash(position);
   response->set_owners_short(found < wanted);
   ToProto(state.head.version, response->mutable_version());
+  state.lookups.Add(nodes[0], 1);
   return absl::OkStatus();
 }
 
@@ -94,11 +114,12 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   for (const std::string& key : request.keys()) {
     const uint64_t position = ring.Hash(key);
     if (per_key == 1) {
-      indices->AddAlreadyReserved(table.PlaceOf(ring.Owner(position)));
+      indices->AddAlreadyReserved(table.PlaceOfFirst(ring.Owner(position)));
       continue;
     }
     ring.Owners(position, std::span(nodes).first(per_key));
-    for (size_t i = 0; i < per_key; i++) indices->AddAlreadyReserved(table.PlaceOf(nodes[i]));
+    indices->AddAlreadyReserved(table.PlaceOfFirst(nodes[0]));
+    for (size_t i = 1; i < per_key; i++) indices->AddAlreadyReserved(table.PlaceOf(nodes[i]));
   }
   if (const size_t bytes = table.bytes() + indices->size() * table.index_bytes(); bytes > kMaxAnswerBytes) {
     return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
@@ -108,6 +129,7 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   response->set_owners_per_key(static_cast<uint32_t>(per_key));
   response->set_owners_short(per_key < wanted);
   ToProto(state.head.version, response->mutable_version());
+  table.Count(state.lookups);
   return absl::OkStatus();
 }
 

@@ -1,5 +1,5 @@
-// Answers Lookup and BatchLookup from one state of a ring. Pure but for a per-thread scratch; the hot path of the
-// server: no allocation a key beyond the answer itself.
+// Answers Lookup and BatchLookup from one state of a ring, and counts the first owner of each key. Otherwise pure, but
+// for a per-thread scratch; the hot path of the server: no allocation a key beyond the answer itself.
 #pragma once
 
 #include "absl/status/status.h"

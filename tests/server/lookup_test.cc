@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "ring/error.h"
@@ -162,6 +163,29 @@ TEST(Lookup, NodesThatDoNotOccurAreNotSentAndNoKeysAreAnsweredWithNone) {
   EXPECT_EQ(none.version().revision(), 9u);
 }
 
+// How often each node was answered as first owner.
+std::map<std::string, uint64_t> CountsOf(const RingState& state) {
+  std::map<std::string, uint64_t> counts;
+  for (size_t i = 0; i < state.ring.node_count(); i++) counts[state.ring.node(i).id] = state.lookups.OfNode(i);
+  return counts;
+}
+
+TEST(Lookup, TheFirstOwnerOfEachKeyIsCountedAndNoOther) {
+  const RingState state = ThreeNodes();
+  std::map<std::string, uint64_t> expected = CountsOf(state);
+  for (const uint32_t owners : {1u, 2u, 64u}) {
+    for (int i = 0; i < 20; i++) {
+      expected[Answer(state, KeyRequest("one-" + std::to_string(i), owners)).owners(0).id()]++;
+    }
+    EXPECT_EQ(CountsOf(state), expected);
+    const v1::BatchLookupResponse batch = Answer(state, BatchRequest(500, owners));
+    for (int i = 0; i < 500; i++) expected[OwnersOfKey(batch, i)[0]]++;
+    EXPECT_EQ(CountsOf(state), expected) << "a batch with " << owners << " owners a key";
+  }
+  EXPECT_EQ(state.lookups.OfRing(), 3u * (20 + 500));
+  EXPECT_EQ(expected["idle"], 0u);
+}
+
 // 5,489 nodes of 519 bytes, the last of them 23 bytes shorter, and 640,000 indices of 2 bytes are 4 MiB less 64 KiB.
 RingState StateWithAnAnswerOf(size_t bytes_over_the_limit) {
   std::vector<ring::Node> nodes;
@@ -184,6 +208,7 @@ TEST(Lookup, ABatchWhoseAnswerPassesTheLimitOfBytesIsRefused) {
   v1::BatchLookupResponse response;
   const absl::Status status = AnswerBatchLookup(over, largest, &response);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_EQ(over.lookups.OfRing(), 0u) << "what was not answered is not counted";
   EXPECT_EQ(ring::ReasonOf(status), ring::kLimitExceeded);
   EXPECT_EQ(std::string(status.message()),
             "ring \"r\": the answer would have about 4128769 bytes, the limit is 4128768; ask for fewer keys");

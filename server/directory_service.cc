@@ -14,6 +14,7 @@
 #include "server/caller.h"
 #include "server/lookup.h"
 #include "server/responses.h"
+#include "server/unary_call.h"
 #include "server/watch_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -71,12 +72,16 @@ std::string NodeOf(const Request& request) {
   return "";
 }
 
-// The method that a request is of.
+const google::protobuf::ServiceDescriptor& Service() {
+  return *v1::LookupRequest::descriptor()->file()->FindServiceByName("Directory");
+}
+
+// The RPC that has this request; each has one of its own.
 template <class Request>
-std::string_view MethodOf() {
-  std::string_view name = Request::descriptor()->name();
-  name.remove_suffix(std::string_view("Request").size());
-  return name;
+const google::protobuf::MethodDescriptor& MethodOf() {
+  int method = 0;
+  while (Service().method(method)->input_type() != Request::descriptor()) method++;
+  return *Service().method(method);
 }
 
 // One line for each change of state, and none for requests that change nothing.
@@ -85,22 +90,39 @@ void LogChange(const Request& request, const std::string& actor, const MutationR
   const std::string reason = request.options().reason();
   const uint64_t before = result.previous_version.revision;
   const uint64_t after = result.version.revision;
-  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", MethodOf<Request>(), request.ring(), NodeOf(request),
+  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", MethodOf<Request>().name(), request.ring(), NodeOf(request),
                before == after ? fmt::format("{}", after) : fmt::format("{} -> {}", before, after),
                result.version.epoch, actor, reason.empty() ? "" : " reason " + ring::Quote(reason));
 }
 
-grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context, const absl::Status& status) {
-  auto* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpc(status));
-  return reactor;
+std::vector<RpcMetrics::Method> Methods() {
+  std::vector<RpcMetrics::Method> methods;
+  for (int i = 0; i < Service().method_count(); i++) {
+    const google::protobuf::MethodDescriptor& method = *Service().method(i);
+    methods.push_back({.service = Service().full_name(),
+                       .name = method.name(),
+                       .kind = method.server_streaming() ? RpcKind::kServerStream : RpcKind::kUnary});
+  }
+  return methods;
 }
+
+template <class Request>
+constexpr bool kIsLookup =
+    std::is_same_v<Request, v1::LookupRequest> || std::is_same_v<Request, v1::BatchLookupRequest>;
+
+uint64_t KeysOf(const v1::LookupRequest&) { return 1; }
+uint64_t KeysOf(const v1::BatchLookupRequest& request) { return static_cast<uint64_t>(request.keys_size()); }
 
 // A stream that ends at once.
 template <class Response>
 class RefusedStream final : public grpc::ServerWriteReactor<Response> {
  public:
-  explicit RefusedStream(const absl::Status& status) { this->Finish(ToGrpc(status)); }
+  RefusedStream(RpcCounts& counts, const absl::Status& status) {
+    const grpc::Status answer = ToGrpc(status);
+    counts.Started();
+    counts.Handled(answer.error_code());
+    this->Finish(answer);
+  }
   void OnDone() override { delete this; }
 };
 
@@ -140,18 +162,34 @@ std::string ConnectionOf(const grpc::CallbackServerContext& context) {
 
 }  // namespace
 
+DirectoryService::DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
+                                   const Authorizer& authorizer, const RequestLimits& limits)
+    : directory_(directory),
+      writes_(writes),
+      waits_(waits),
+      hub_(hub),
+      authorizer_(authorizer),
+      limits_(limits),
+      rpcs_(Methods()) {}
+
+template <class Request>
+RpcCounts& DirectoryService::CountsOf(const Request&) {
+  static const int method = MethodOf<Request>().index();
+  return rpcs_.of(method);
+}
+
 template <class Request>
 absl::Status DirectoryService::Authorize(Context context, const Request&) const {
   // Who calls is asked for only where it matters: that costs more than a lookup.
-  static const bool everybody = RightFor(MethodOf<Request>()) == Right::kRead;
-  return everybody ? absl::OkStatus() : authorizer_.Check(CallerOf(*context), MethodOf<Request>());
+  static const bool everybody = RightFor(MethodOf<Request>().name()) == Right::kRead;
+  return everybody ? absl::OkStatus() : authorizer_.Check(CallerOf(*context), MethodOf<Request>().name());
 }
 
 template <class Request>
 absl::Status DirectoryService::NotServed(Context context, const Request& request) const {
   if (absl::Status status = Authorize(context, request); !status.ok()) return status;
   return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet,
-                     fmt::format("{} is not served yet by this version of ringd", MethodOf<Request>()));
+                     fmt::format("{} is not served yet by this version of ringd", MethodOf<Request>().name()));
 }
 
 template <class Request>
@@ -167,10 +205,11 @@ absl::Status DirectoryService::Check(Context context, const Request& request) {
 template <class Request, class Response>
 DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response,
                                                  absl::StatusOr<decltype(Mutation::what)> what) {
-  if (absl::Status status = Check(context, request); !status.ok()) return FinishWith(context, status);
-  if (!what.ok())
-    return FinishWith(context, ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
-  auto* reactor = context->DefaultReactor();
+  const UnaryCall call(context, CountsOf(request));
+  if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
+  if (!what.ok()) {
+    return call.Finish(ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
+  }
   const std::string actor = CallerOf(*context).Actor();
   writes_.Submit({.mutation = MutationOf(request, *std::move(what), std::string(actor)),
                   .still_wanted =
@@ -181,7 +220,7 @@ DirectoryService::Unary DirectoryService::Mutate(Context context, const Request&
                         return context->IsCancelled() ? absl::CancelledError("the caller has gone") : absl::OkStatus();
                       },
                   .done =
-                      [actor, reactor, &request, response](absl::StatusOr<MutationResult> result) {
+                      [actor, call, &request, response](absl::StatusOr<MutationResult> result) {
                         if (result.ok()) {
                           Fill(*result, response);
                           const bool changed = result->version != result->previous_version ||
@@ -189,9 +228,9 @@ DirectoryService::Unary DirectoryService::Mutate(Context context, const Request&
                           const bool now = !result->plan.has_value() && !result->repeated;
                           if (changed && now) LogChange(request, actor, *result);
                         }
-                        reactor->Finish(ToGrpc(result.status()));
+                        call.Finish(result.status());
                       }});
-  return reactor;
+  return call.reactor();
 }
 
 DirectoryService::Unary DirectoryService::CreateRing(Context context, const v1::CreateRingRequest* request,
@@ -240,10 +279,13 @@ DirectoryService::Unary DirectoryService::ApplyChanges(Context context, const v1
 
 template <class Request, class Answer>
 DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
-  if (absl::Status status = Check(context, request); !status.ok()) return FinishWith(context, status);
-  auto* reactor = context->DefaultReactor();
-  const auto finish = [reactor, answer](const absl::StatusOr<RingStatePtr>& state) {
-    reactor->Finish(ToGrpc(state.ok() ? answer(**state) : state.status()));
+  const UnaryCall call(context, CountsOf(request));
+  if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
+  const auto finish = [this, call, &request, answer](const absl::StatusOr<RingStatePtr>& state) {
+    if constexpr (kIsLookup<Request>) {
+      if (absl::IsNotFound(state.status())) unknown_ring_lookups_ += KeysOf(request);
+    }
+    call.Finish(state.ok() ? answer(**state) : state.status());
   };
   auto state = directory_.Find(request.ring());
   if (state.ok() && request.has_min_version() && (*state)->head.version < FromProto(request.min_version())) {
@@ -254,7 +296,7 @@ DirectoryService::Unary DirectoryService::Read(Context context, const Request& r
   } else {
     finish(state);
   }
-  return reactor;
+  return call.reactor();
 }
 
 DirectoryService::Unary DirectoryService::Lookup(Context context, const v1::LookupRequest* request,
@@ -286,7 +328,8 @@ DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::Get
 
 DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
                                                     v1::ListRingsResponse* response) {
-  if (absl::Status status = Check(context, *request); !status.ok()) return FinishWith(context, status);
+  const UnaryCall call(context, CountsOf(*request));
+  if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
   const size_t page = PageSize(request->page_size());
   // One more than the page tells whether there is a next one.
   const auto states = directory_.List(request->prefix(), request->page_token(), page + 1);
@@ -301,54 +344,54 @@ DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::L
     bytes += ring->ByteSizeLong();
   }
   response->set_server_version(RINGD_VERSION);
-  return FinishWith(context, absl::OkStatus());
+  return call.Finish(absl::OkStatus());
 }
 
 grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
   if (absl::Status status = Check(context, *request); !status.ok()) {
-    return new RefusedStream<v1::WatchResponse>(status);
+    return new RefusedStream<v1::WatchResponse>(CountsOf(*request), status);
   }
-  return WatchStream::Start(directory_, hub_, ConnectionOf(*context), SelectorOf(request->selector()),
-                            HeldOf(*request));
+  return WatchStream::Start(directory_, hub_, CountsOf(*request), ConnectionOf(*context),
+                            SelectorOf(request->selector()), HeldOf(*request));
 }
 
 // --- Not served yet
 
 DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest* request,
                                                      v1::UpdateRingResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest* request,
                                                       v1::ImportSlotsResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest* request,
                                                          v1::RestoreVersionResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest* request,
                                                      v1::ListRangesResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest* request,
                                                       v1::ListChangesResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,
                                                       v1::ReportWatchResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest* request,
                                                        v1::ListWatchersResponse*) {
-  return FinishWith(context, NotServed(context, *request));
+  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
 }
 grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(
     Context context, const v1::DiffVersionsRequest* request) {
-  return new RefusedStream<v1::DiffVersionsResponse>(NotServed(context, *request));
+  return new RefusedStream<v1::DiffVersionsResponse>(CountsOf(*request), NotServed(context, *request));
 }
 grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context context,
                                                                        const v1::BackupRequest* request) {
-  return new RefusedStream<v1::BackupResponse>(NotServed(context, *request));
+  return new RefusedStream<v1::BackupResponse>(CountsOf(*request), NotServed(context, *request));
 }
 
 }  // namespace ringd::server

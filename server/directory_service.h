@@ -12,6 +12,7 @@
 #include "server/auth.h"
 #include "server/directory.h"
 #include "server/request_checks.h"
+#include "server/rpc_metrics.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
 #include "server/write_queue.h"
@@ -22,13 +23,16 @@ class DirectoryService final : public v1::Directory::CallbackService {
  public:
   // All must outlive the service.
   DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
-                   const Authorizer& authorizer, const RequestLimits& limits)
-      : directory_(directory), writes_(writes), waits_(waits), hub_(hub), authorizer_(authorizer), limits_(limits) {}
+                   const Authorizer& authorizer, const RequestLimits& limits);
 
   // From now on every call is answered UNAVAILABLE.
   void Drain() { draining_ = true; }
   // How many calls were answered so.
   uint64_t refused() const { return refused_; }
+
+  // What is counted of all calls, and the keys that were asked for in rings that are not there.
+  const RpcMetrics& rpcs() const { return rpcs_; }
+  uint64_t unknown_ring_lookups() const { return unknown_ring_lookups_; }
 
   using Unary = grpc::ServerUnaryReactor*;
   using Context = grpc::CallbackServerContext*;
@@ -49,17 +53,22 @@ class DirectoryService final : public v1::Directory::CallbackService {
   grpc::ServerWriteReactor<v1::WatchResponse>* Watch(Context context, const v1::WatchRequest* request) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
-  Unary UpdateRing(Context context, const v1::UpdateRingRequest*, v1::UpdateRingResponse*) override;
-  Unary ImportSlots(Context context, const v1::ImportSlotsRequest*, v1::ImportSlotsResponse*) override;
-  Unary RestoreVersion(Context context, const v1::RestoreVersionRequest*, v1::RestoreVersionResponse*) override;
-  Unary ListRanges(Context context, const v1::ListRangesRequest*, v1::ListRangesResponse*) override;
-  Unary ListChanges(Context context, const v1::ListChangesRequest*, v1::ListChangesResponse*) override;
-  Unary ReportWatch(Context context, const v1::ReportWatchRequest*, v1::ReportWatchResponse*) override;
-  Unary ListWatchers(Context context, const v1::ListWatchersRequest*, v1::ListWatchersResponse*) override;
-  grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context, const v1::DiffVersionsRequest*) override;
-  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest*) override;
+  Unary UpdateRing(Context context, const v1::UpdateRingRequest* request, v1::UpdateRingResponse*) override;
+  Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse*) override;
+  Unary RestoreVersion(Context context, const v1::RestoreVersionRequest* request, v1::RestoreVersionResponse*) override;
+  Unary ListRanges(Context context, const v1::ListRangesRequest* request, v1::ListRangesResponse*) override;
+  Unary ListChanges(Context context, const v1::ListChangesRequest* request, v1::ListChangesResponse*) override;
+  Unary ReportWatch(Context context, const v1::ReportWatchRequest* request, v1::ReportWatchResponse*) override;
+  Unary ListWatchers(Context context, const v1::ListWatchersRequest* request, v1::ListWatchersResponse*) override;
+  grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context,
+                                                                   const v1::DiffVersionsRequest* request) override;
+  grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest* request) override;
 
  private:
+  // The counts of the RPC that has this request.
+  template <class Request>
+  RpcCounts& CountsOf(const Request&);
+
   // Whether the caller may ask for it.
   template <class Request>
   absl::Status Authorize(Context context, const Request& request) const;
@@ -87,8 +96,10 @@ class DirectoryService final : public v1::Directory::CallbackService {
   WatchHub& hub_;
   const Authorizer& authorizer_;
   const RequestLimits limits_;
+  RpcMetrics rpcs_;
   std::atomic<bool> draining_ = false;
   std::atomic<uint64_t> refused_ = 0;
+  std::atomic<uint64_t> unknown_ring_lookups_ = 0;
 };
 
 }  // namespace ringd::server

@@ -6,8 +6,10 @@
 // Threads: every member from any thread. Sinks are called on the hub's threads, never under its lock.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
@@ -73,6 +75,10 @@ class WatchHub {
 
   size_t watches() const;
 
+  // A stream was sent a snapshot marked rewound; and how often that was.
+  void CountRewound() { rewound_++; }
+  uint64_t rewound() const { return rewound_; }
+
  private:
   using Clock = std::chrono::steady_clock;
   struct HistoryRequest {
@@ -86,6 +92,7 @@ class WatchHub {
 
   Store& store_;
   const Options options_;
+  std::atomic<uint64_t> rewound_ = 0;
 
   mutable Mutex mutex_;
   CondVar published_;

@@ -9,9 +9,11 @@
 
 namespace ringd::server {
 
-WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, const std::string& connection,
-                                RingSelector selector, const std::map<std::string, WatchPosition>& held) {
-  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub));
+WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, RpcCounts& counts,
+                                const std::string& connection, RingSelector selector,
+                                const std::map<std::string, WatchPosition>& held) {
+  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, counts));
+  counts.Started();
   stream->self_ = stream;
   if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
     stream->End(status);
@@ -77,10 +79,12 @@ void WatchStream::Pump() {
   }
   if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
   if (rewound) {
+    hub_.CountRewound();
     const v1::Ring& ring = response_.snapshot().ring();
     spdlog::error("a watcher is ahead of ring \"{}\" at {}: the store was rolled back outside ringd", ring.name(),
                   ToString(ringd::FromProto(ring.version())));
   }
+  counts_.Sent();
   StartWrite(&response_);
 }
 
@@ -112,7 +116,9 @@ bool WatchStream::FinishIfEnded() {
     finished_ = true;
     status = *end_;
   }
-  Finish(ToGrpc(status));
+  const grpc::Status answer = ToGrpc(status);
+  counts_.Handled(answer.error_code());
+  Finish(answer);
   return true;
 }
 

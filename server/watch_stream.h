@@ -12,6 +12,7 @@
 #include "grpcpp/support/server_callback.h"
 #include "ringd/v1/directory.pb.h"
 #include "server/mutex.h"
+#include "server/rpc_metrics.h"
 #include "server/watch_hub.h"
 #include "server/watch_session.h"
 
@@ -21,9 +22,9 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
                           public WatchSink,
                           public std::enable_shared_from_this<WatchStream> {
  public:
-  // Starts a stream, or ends it at once when the hub refuses it. The hub and the directory must outlive it.
-  // `connection` is the hub's name of the connection that the call came on.
-  static WatchStream* Start(const Directory& directory, WatchHub& hub, const std::string& connection,
+  // Starts a stream, or ends it at once when the hub refuses it. The hub, the directory and the counts, to which the
+  // call is added, must outlive it. `connection` is the hub's name of the connection that the call came on.
+  static WatchStream* Start(const Directory& directory, WatchHub& hub, RpcCounts& counts, const std::string& connection,
                             RingSelector selector, const std::map<std::string, WatchPosition>& held);
 
   void Touched(const std::vector<std::string>& rings) override;
@@ -36,7 +37,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   void OnDone() override;
 
  private:
-  explicit WatchStream(WatchHub& hub) : hub_(hub) {}
+  WatchStream(WatchHub& hub, RpcCounts& counts) : hub_(hub), counts_(counts) {}
 
   // Says the next thing there is to say, if the stream is free to.
   void Pump();
@@ -44,6 +45,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   bool FinishIfEnded();
 
   WatchHub& hub_;
+  RpcCounts& counts_;
   std::shared_ptr<WatchStream> self_;  // gRPC's hold on the stream, until OnDone
 
   Mutex mutex_;

@@ -11,8 +11,10 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "server/descriptor.h"
 #include "server/listener.h"
 #include "spdlog/spdlog.h"
@@ -21,8 +23,10 @@ namespace ringd::server {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Pages = AdminHttp::Pages;
 
 constexpr char kText[] = "text/plain; charset=utf-8";
+constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr std::chrono::seconds kReadWithin{1};
 constexpr std::chrono::seconds kWriteWithin{5};
 constexpr size_t kMaxRequestBytes = 16 << 10;  // the library bounds neither headers nor chunks
@@ -89,7 +93,8 @@ class TimedStream final : public httplib::Stream {
 // The library's server without its sockets.
 class Router final : public httplib::Server {
  public:
-  explicit Router(const std::atomic<bool>& ready) {
+  Router(const std::atomic<bool>& ready, Pages pages, std::function<std::string()> metrics)
+      : metrics_(std::move(metrics)) {
     set_payload_max_length(0);
     Get("/livez", [](const httplib::Request&, httplib::Response& response) {
       SetHeaders(response);
@@ -101,6 +106,8 @@ class Router final : public httplib::Server {
       if (!now) response.status = 503;
       response.set_content(now ? "ok\n" : "not serving\n", kText);
     });
+    Get("/metrics", [this](const httplib::Request&, httplib::Response& response) { AnswerScrape(response); });
+    if (pages == Pages::kPublic) return;
     Get("/version", [](const httplib::Request&, httplib::Response& response) {
       SetHeaders(response);
       response.set_content("ringd " RINGD_VERSION "\n", kText);
@@ -108,9 +115,44 @@ class Router final : public httplib::Server {
   }
 
   void Answer(httplib::Stream& stream) {
+    const absl::Cleanup sent = [] { scrape.reset(); };
     bool closed = false;
-    process_request(stream, /*close_connection=*/true, closed, nullptr);
+    // Compressing would cost far more than making the page, and the caller chooses how.
+    process_request(stream, /*close_connection=*/true, closed,
+                    [](httplib::Request& request) { request.headers.erase("Accept-Encoding"); });
   }
+
+ private:
+  // One of the scrapes that are under way at the same time.
+  class Scrape {
+   public:
+    explicit Scrape(std::atomic<size_t>& scrapes) : scrapes_(scrapes), admitted_(scrapes++ < AdminHttp::kMaxScrapes) {}
+    ~Scrape() { scrapes_--; }
+    Scrape(const Scrape&) = delete;
+
+    bool admitted() const { return admitted_; }
+
+   private:
+    std::atomic<size_t>& scrapes_;
+    const bool admitted_;
+  };
+
+  void AnswerScrape(httplib::Response& response) {
+    SetHeaders(response);
+    scrape.emplace(scrapes_);
+    if (!scrape->admitted()) {
+      response.status = 503;
+      response.set_content("too many scrapes at a time\n", kText);
+      return;
+    }
+    response.set_content(metrics_(), kMetricsText);
+  }
+
+  // Of the request that this thread answers, until the answer was sent or given up.
+  static inline thread_local std::optional<Scrape> scrape;
+
+  const std::function<std::string()> metrics_;
+  std::atomic<size_t> scrapes_ = 0;
 };
 
 }  // namespace
@@ -118,8 +160,11 @@ class Router final : public httplib::Server {
 // The listener's thread takes connections in, the pool's threads answer them.
 class AdminHttp::Connections {
  public:
-  Connections(std::unique_ptr<Listener> listener, const std::atomic<bool>& ready)
-      : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), router_(ready), listener_(std::move(listener)) {
+  Connections(std::unique_ptr<Listener> listener, const std::atomic<bool>& ready, Pages pages,
+              std::function<std::string()> metrics)
+      : stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        router_(ready, pages, std::move(metrics)),
+        listener_(std::move(listener)) {
     listener_->Start([this](int socket) { Take(socket); });
   }
   ~Connections() {
@@ -158,11 +203,12 @@ class AdminHttp::Connections {
   std::unique_ptr<Listener> listener_;
 };
 
-absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress& address) {
+absl::StatusOr<std::unique_ptr<AdminHttp>> AdminHttp::Start(const ListenAddress& address, Pages pages,
+                                                            std::function<std::string()> metrics) {
   auto listener = Listener::Bind(address, kReservedDescriptors);
   if (!listener.ok()) return listener.status();
   std::unique_ptr<AdminHttp> http(new AdminHttp());
-  http->connections_ = std::make_unique<Connections>(*std::move(listener), http->ready_);
+  http->connections_ = std::make_unique<Connections>(*std::move(listener), http->ready_, pages, std::move(metrics));
   return http;
 }
 

@@ -1,8 +1,11 @@
-// AdminHttp: probes over HTTP. GET and HEAD only; it changes nothing.
+// AdminHttp: probes and metrics over HTTP. GET and HEAD only; it changes nothing.
 //
 //   /livez    200 while the process runs
 //   /readyz   200 while it serves, 503 before and while it drains
-//   /version  the build, as text
+//   /metrics  what is exported, for Prometheus; at most 8 at a time are made and sent, the next is answered 503, so
+//   that
+//             scrapes never keep the probes waiting
+//   /version  the build, as text; not for Pages::kPublic
 //
 // A connection is for one request, which must have come within a second. The HTTP library parses, routes and writes;
 // accepting and waiting are ours, since its own timeouts are per read: eight clients that say nothing would keep the
@@ -12,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -22,8 +26,14 @@ namespace ringd::server {
 
 class AdminHttp {
  public:
-  // Binds and serves on threads of its own. UNAVAILABLE when the address cannot be bound.
-  static absl::StatusOr<std::unique_ptr<AdminHttp>> Start(const ListenAddress& address);
+  // Whom the pages are for: this machine, or whoever reaches the address.
+  enum class Pages { kLocal, kPublic };
+  static constexpr size_t kMaxScrapes = 8;
+
+  // Binds and serves on threads of its own. `metrics` makes the page of /metrics; it is called from any of them.
+  // UNAVAILABLE when the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<AdminHttp>> Start(const ListenAddress& address, Pages pages,
+                                                          std::function<std::string()> metrics);
   AdminHttp(const AdminHttp&) = delete;
   ~AdminHttp();
 

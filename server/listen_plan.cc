@@ -63,11 +63,17 @@ absl::StatusOr<ListenPlan> PlanListening(const ListenSettings& settings) {
     plan.grpc.push_back(*std::move(one));
   }
   if (plan.grpc.empty()) return ring::InvalidField("--listen names no address");
-  if (settings.http_listen.empty()) return plan;
-  auto http = ParseListenAddress(settings.http_listen);
-  if (!http.ok()) return http.status();
-  if (!IsLocal(*http)) return Refused(*http, ", and the probes have no TLS");
-  plan.http = *std::move(http);
+  if (!settings.http_listen.empty()) {
+    auto http = ParseListenAddress(settings.http_listen);
+    if (!http.ok()) return http.status();
+    if (!IsLocal(*http)) return Refused(*http, "; --metrics-listen takes one for probes and metrics that others may read");
+    plan.http = *std::move(http);
+  }
+  if (!settings.metrics_listen.empty()) {
+    auto metrics = ParseListenAddress(settings.metrics_listen);
+    if (!metrics.ok()) return metrics.status();
+    plan.metrics = *std::move(metrics);
+  }
   return plan;
 }
 

@@ -30,13 +30,15 @@ struct GrpcListen {
 struct ListenPlan {
   std::vector<GrpcListen> grpc;  // one at least
   std::optional<ListenAddress> http;
+  std::optional<ListenAddress> metrics;
 };
 
 // The texts of the settings of the same names.
 struct ListenSettings {
   std::vector<std::string> listen;
   std::vector<std::string> allow_plaintext;
-  std::string http_listen;  // empty = none
+  std::string http_listen;     // empty = none
+  std::string metrics_listen;  // likewise; any address
   bool has_certificates = false;
 };
 

@@ -77,6 +77,7 @@ int Run(const Options& options) {
   const auto plan = PlanListening({.listen = options.listen,
                                    .allow_plaintext = options.allow_plaintext,
                                    .http_listen = options.http_listen,
+                                   .metrics_listen = options.metrics_listen,
                                    .has_certificates = options.has_certificates()});
   if (!plan.ok()) return Fail(plan.status(), absl::IsInvalidArgument(plan.status()) ? 2 : 1);
   std::unique_ptr<CertificateKeeper> certificates;
@@ -93,6 +94,9 @@ int Run(const Options& options) {
   LogAddresses((*server)->plan());
   if (certificates != nullptr && options.admin_sans.empty()) {
     spdlog::warn("no --admin-san is given: nobody may change rings over mTLS");
+  }
+  if (const auto& metrics = (*server)->plan().metrics; metrics.has_value()) {
+    spdlog::info("metrics listening on {}", metrics->ToString());
   }
 
   int signal_number = 0;

@@ -96,6 +96,8 @@ void AddLimits(CLI::App& app, Options& options) {
   add("--max-batch-keys", options.request_limits.max_batch_keys, "Keys in a BatchLookup");
   add("--max-request-bytes", options.max_request_bytes, "Bytes of a request message");
   add("--max-watches-per-connection", options.max_watches_per_connection, "Watches on one connection");
+  add("--metrics-max-nodes", options.metrics_max_nodes, "Nodes of a ring that has metrics for each of its nodes");
+  add("--metrics-max-series", options.metrics_max_series, "Series of metrics in all");
 }
 
 }  // namespace
@@ -110,8 +112,10 @@ ParsedOptions ParseOptions(int argc, char** argv) {
   AddList(app, "--listen", "ADDR", options.listen,
           "Addresses for gRPC: HOST:PORT (port 0 takes a free one), unix:///PATH")
       ->default_str(options.listen.front());
-  app.add_option("--http-listen", options.http_listen, "Address for probes over HTTP; empty = none")
+  app.add_option("--http-listen", options.http_listen, "Address for probes and metrics over HTTP; empty = none")
       ->capture_default_str();
+  app.add_option("--metrics-listen", options.metrics_listen,
+                 "Another address for probes and metrics, on any interface; empty = none");
   app.add_option("--data-dir", options.data_dir, "Directory of the durable store; it must exist, or see --init")
       ->type_name("DIR");
   app.add_flag("--init", options.init, "Make the data directory and its store where they are missing");

@@ -20,6 +20,7 @@ struct Options {
   std::vector<std::string> listen = {"127.0.0.1:7440"};
   std::vector<std::string> allow_plaintext;
   std::string http_listen = "127.0.0.1:7441";
+  std::string metrics_listen;
   std::string data_dir;
   bool init = false;
 
@@ -32,6 +33,8 @@ struct Options {
   size_t max_rings = 10'000;
   int max_request_bytes = 1 << 20;
   size_t max_watches_per_connection = 100;
+  size_t metrics_max_nodes = 100;
+  size_t metrics_max_series = 10'000;
 
   absl::Duration history_age = absl::Hours(24 * 30);
   uint32_t history_max = 100'000;

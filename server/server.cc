@@ -15,10 +15,14 @@
 #include "ring/error.h"
 #include "server/admin_http.h"
 #include "server/auth.h"
+#include "server/build_commit.h"
 #include "server/directory.h"
 #include "server/directory_service.h"
 #include "server/listener.h"
+#include "server/metered_store.h"
+#include "server/metrics.h"
 #include "server/mutex.h"
+#include "server/process_metrics.h"
 #include "server/tls_credentials.h"
 #include "server/transport.h"
 #include "server/version_waits.h"
@@ -64,14 +68,17 @@ DirectoryOptions ForDirectory(const Options& options) {
 // In the order in which they are made; the last is destroyed first.
 struct Server::Parts {
   Options options;
-  std::unique_ptr<Store> store;
+  std::unique_ptr<MeteredStore> store;
   std::unique_ptr<Authorizer> authorizer;
   std::unique_ptr<Directory> directory;
   std::unique_ptr<WatchHub> hub;
   std::unique_ptr<VersionWaits> waits;
   std::unique_ptr<WriteQueue> writes;
   std::unique_ptr<DirectoryService> service;
+  ProcessMetrics process;
+  std::unique_ptr<Metrics> metrics;
   std::unique_ptr<AdminHttp> http;
+  std::unique_ptr<AdminHttp> metrics_http;
   const CertificateKeeper* certificates = nullptr;
   std::shared_ptr<grpc::ServerCredentials> tls_credentials;
   std::unique_ptr<grpc::Server> grpc;
@@ -85,10 +92,12 @@ struct Server::Parts {
   grpc::HealthCheckServiceInterface* health ABSL_GUARDED_BY(health_mutex) = nullptr;
 
   absl::Status OpenDirectory();
+  void SetUpMetrics();
   absl::Status StartHttp();
   absl::Status BindGrpc();
   absl::Status StartGrpc();
   void Accept();
+  void SetReady(bool ready);
   void SetWritable(bool now_writable);
 };
 
@@ -112,13 +121,37 @@ absl::Status Server::Parts::OpenDirectory() {
   return absl::OkStatus();
 }
 
+void Server::Parts::SetUpMetrics() {
+  metrics = std::make_unique<Metrics>(
+      *directory, Metrics::Limits{.max_nodes = options.metrics_max_nodes, .max_series = options.metrics_max_series});
+  metrics->AddValue(Gauges("ringd_build_info", "Always 1; the labels say what was built."), [] { return 1.0; },
+                    {{"version", RINGD_VERSION}, {"commit", kBuildCommit}});
+  metrics->AddValue(Gauges("ringd_store_writable", "1 when the store took the last change, 0 when it refuses changes."),
+                    [this] { return directory->writable() ? 1.0 : 0.0; });
+  metrics->AddValue(Gauges("ringd_watchers", "Watch streams that are open."),
+                    [this] { return static_cast<double>(hub->watches()); });
+  metrics->AddValue(Counters("ringd_watch_rewound_total", "Snapshots marked rewound: the store was rolled back."),
+                    [this] { return static_cast<double>(hub->rewound()); });
+  metrics->AddValue(Counters("ringd_rpc_lookups_unknown_ring_total",
+                             "Keys asked for in rings that do not exist, whatever their names."),
+                    [this] { return static_cast<double>(service->unknown_ring_lookups()); });
+  metrics->Add(*store);
+  metrics->Add(service->rpcs());
+  metrics->Add(process);
+}
+
 absl::Status Server::Parts::StartHttp() {
-  if (!plan.http.has_value()) return absl::OkStatus();
-  auto started = AdminHttp::Start(*plan.http);
-  if (!started.ok()) return started.status();
-  http = *std::move(started);
-  plan.http = http->address();
-  return absl::OkStatus();
+  const auto start = [this](std::optional<ListenAddress>& address, AdminHttp::Pages pages,
+                            std::unique_ptr<AdminHttp>& listening) {
+    if (!address.has_value()) return absl::OkStatus();
+    auto started = AdminHttp::Start(*address, pages, [this] { return metrics->Page(); });
+    if (!started.ok()) return started.status();
+    listening = *std::move(started);
+    address = listening->address();
+    return absl::OkStatus();
+  };
+  if (absl::Status status = start(plan.http, AdminHttp::Pages::kLocal, http); !status.ok()) return status;
+  return start(plan.metrics, AdminHttp::Pages::kPublic, metrics_http);
 }
 
 absl::Status Server::Parts::BindGrpc() {
@@ -129,6 +162,11 @@ absl::Status Server::Parts::BindGrpc() {
     one.address = listeners.back()->address();
   }
   return absl::OkStatus();
+}
+
+void Server::Parts::SetReady(bool ready) {
+  if (http != nullptr) http->SetReady(ready);
+  if (metrics_http != nullptr) metrics_http->SetReady(ready);
 }
 
 absl::Status Server::Parts::StartGrpc() {
@@ -190,11 +228,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options, co
   parts->options = options;
   parts->plan = plan;
   parts->certificates = certificates;
-  parts->store = std::move(store);
+  parts->store = std::make_unique<MeteredStore>(std::move(store));
   if (absl::Status status = parts->OpenDirectory(); !status.ok()) return status;
+  parts->SetUpMetrics();
   if (absl::Status status = parts->StartHttp(); !status.ok()) return status;
   if (absl::Status status = parts->StartGrpc(); !status.ok()) return status;
-  if (parts->http != nullptr) parts->http->SetReady(true);
+  parts->SetReady(true);
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
@@ -205,7 +244,7 @@ Server::~Server() { Drain(); }
 void Server::Drain() {
   if (parts_->grpc == nullptr) return;
   using Clock = std::chrono::steady_clock;
-  if (parts_->http != nullptr) parts_->http->SetReady(false);
+  parts_->SetReady(false);
   parts_->grpc->GetHealthCheckService()->Shutdown();
   parts_->service->Drain();
   parts_->hub->Stop();

@@ -5,6 +5,8 @@
 #include <httplib.h>
 
 #include <chrono>
+#include <functional>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -17,8 +19,12 @@ namespace {
 
 const ListenAddress kAnyPort{.host = "127.0.0.1"};
 
-std::unique_ptr<AdminHttp> Started(const ListenAddress& address = kAnyPort) {
-  auto http = AdminHttp::Start(address);
+using Pages = AdminHttp::Pages;
+
+std::unique_ptr<AdminHttp> Started(
+    const ListenAddress& address = kAnyPort, Pages pages = Pages::kLocal,
+    std::function<std::string()> metrics = [] { return std::string("up 1\n"); }) {
+  auto http = AdminHttp::Start(address, pages, std::move(metrics));
   EXPECT_TRUE(http.ok()) << http.status();
   return http.ok() ? *std::move(http) : nullptr;
 }
@@ -65,7 +71,7 @@ TEST(AdminHttp, AnswersAreTextThatNobodyKeeps) {
 TEST(AdminHttp, HeadIsAGetWithoutTheBody) {
   const auto http = Started();
   ASSERT_NE(http, nullptr);
-  for (const char* path : {"/livez", "/readyz", "/version"}) {
+  for (const char* path : {"/livez", "/readyz", "/version", "/metrics"}) {
     const httplib::Result get = ClientOf(*http).Get(path);
     const httplib::Result head = ClientOf(*http).Head(path);
     ASSERT_TRUE(get && head) << path;
@@ -78,12 +84,12 @@ TEST(AdminHttp, HeadIsAGetWithoutTheBody) {
 TEST(AdminHttp, OtherPathsAndMethodsAreRefused) {
   const auto http = Started();
   ASSERT_NE(http, nullptr);
-  for (const char* path : {"/", "/livez/", "/livez/x", "/LIVEZ", "/readyz2", "/../livez", "/metrics"}) {
+  for (const char* path : {"/", "/livez/", "/livez/x", "/LIVEZ", "/readyz2", "/../livez", "/metrics/", "/metrics/r"}) {
     const httplib::Result result = ClientOf(*http).Get(path);
     ASSERT_TRUE(result) << path;
     EXPECT_EQ(result->status, 404) << path;
   }
-  for (const char* path : {"/livez", "/readyz", "/version"}) {
+  for (const char* path : {"/livez", "/readyz", "/version", "/metrics"}) {
     const httplib::Result results[] = {ClientOf(*http).Post(path), ClientOf(*http).Put(path),
                                        ClientOf(*http).Delete(path), ClientOf(*http).Patch(path)};
     for (const httplib::Result& result : results) {
@@ -99,7 +105,7 @@ TEST(AdminHttp, OtherPathsAndMethodsAreRefused) {
 TEST(AdminHttp, APortThatIsTakenIsUnavailableAndNamesTheAddress) {
   const auto first = Started();
   ASSERT_NE(first, nullptr);
-  const absl::Status taken = AdminHttp::Start(first->address()).status();
+  const absl::Status taken = AdminHttp::Start(first->address(), Pages::kPublic, nullptr).status();
   EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
   EXPECT_EQ(ring::ReasonOf(taken), "CANNOT_LISTEN");
   EXPECT_EQ(std::string(taken.message()),
@@ -162,6 +168,76 @@ TEST(AdminHttp, ARequestWithoutEndIsCutOff) {
   Connection endless(http->address());
   std::string sent = "GET /livez HTTP/1.1\r\n";
   while (endless.Send(sent)) sent = "X-Header: " + std::string(1'000, 'x') + "\r\n";
+}
+
+TEST(AdminHttp, MetricsAreTextInTheFormatThatPrometheusKnows) {
+  int scrapes = 0;
+  const auto http = Started(kAnyPort, Pages::kLocal, [&] { return "scrapes " + std::to_string(++scrapes) + "\n"; });
+  ASSERT_NE(http, nullptr);
+  EXPECT_EQ(Answer(ClientOf(*http).Get("/metrics")), "200 scrapes 1\n");
+  // Whoever asks for it compressed gets it plain.
+  const httplib::Result result = ClientOf(*http).Get("/metrics", {{"Accept-Encoding", "br, gzip, deflate"}});
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->body, "scrapes 2\n");
+  EXPECT_EQ(result->get_header_value("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(result->get_header_value("Content-Encoding"), "");
+  EXPECT_EQ(result->get_header_value("Content-Length"), "10");
+  EXPECT_EQ(result->get_header_value("Cache-Control"), "no-store");
+}
+
+TEST(AdminHttp, PublicPagesAreMetricsAndProbesAlone) {
+  const auto http = Started(kAnyPort, Pages::kPublic);
+  ASSERT_NE(http, nullptr);
+  http->SetReady(true);
+  for (const char* path : {"/metrics", "/livez", "/readyz"}) {
+    const httplib::Result result = ClientOf(*http).Get(path);
+    ASSERT_TRUE(result) << path;
+    EXPECT_EQ(result->status, 200) << path;
+  }
+  EXPECT_EQ(ClientOf(*http).Get("/version")->status, 404);
+}
+
+// Far more than the buffers of a socket hold, so it goes out in parts.
+TEST(AdminHttp, APageOfAnySizeIsSentWhole) {
+  std::string page;
+  for (int i = 0; page.size() < (32 << 20); i++) page += "some_metric{number=\"" + std::to_string(i) + "\"} 1\n";
+  const auto http = Started(kAnyPort, Pages::kLocal, [&] { return page; });
+  ASSERT_NE(http, nullptr);
+  const httplib::Result result = ClientOf(*http).Get("/metrics");
+  ASSERT_TRUE(result) << httplib::to_string(result.error());
+  EXPECT_TRUE(result->body == page) << result->body.size() << " of " << page.size() << " bytes";
+}
+
+// Readers that ask and do not read hold as many places as there are; the others are told, and probes are answered.
+TEST(AdminHttp, ScrapesAtATimeAreBoundedAndDoNotKeepProbesWaiting) {
+  const std::string page(32 << 20, '#');
+  const auto http = Started(kAnyPort, Pages::kLocal, [&] { return page; });
+  ASSERT_NE(http, nullptr);
+  std::vector<std::unique_ptr<Connection>> stuck;
+  const auto status = [&] {
+    httplib::Client client = ClientOf(*http);
+    const httplib::Result result = client.Head("/metrics");
+    return result ? result->status : -1;
+  };
+  for (size_t i = 0; i < AdminHttp::kMaxScrapes; i++) {
+    EXPECT_EQ(status(), 200) << i << " scrapes are under way";
+    stuck.push_back(std::make_unique<Connection>(http->address()));
+    ASSERT_TRUE(stuck.back()->Send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+    ASSERT_EQ(stuck.back()->ReadByte(), 'H');  // it is being sent, and its place taken
+  }
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Answer(ClientOf(*http).Get("/metrics")), "503 too many scrapes at a time\n");
+  EXPECT_EQ(Answer(ClientOf(*http).Get("/livez")), "200 ok\n");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(3)) << "less than a stuck one is given";
+  stuck.clear();
+  for (int i = 0; i < 1'000 && status() != 200; i++) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(status(), 200) << "the places are free again";
+}
+
+TEST(AdminHttp, APageThatCannotBeMadeIsAnErrorOfTheServerAndFreesItsPlace) {
+  const auto http = Started(kAnyPort, Pages::kLocal, []() -> std::string { throw std::bad_alloc(); });
+  ASSERT_NE(http, nullptr);
+  for (size_t i = 0; i < AdminHttp::kMaxScrapes + 1; i++) EXPECT_EQ(ClientOf(*http).Get("/metrics")->status, 500);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST(ListenPlan, TheProbesStayLocalAlsoWithCertificates) {
         PlanListening({.listen = {"127.0.0.1:1"}, .http_listen = "0.0.0.0:1", .has_certificates = has_certificates})
             .status();
     EXPECT_EQ(ring::ReasonOf(status), "PLAINTEXT_REFUSED");
-    EXPECT_THAT(TextOf(status), HasSubstr("and the probes have no TLS"));
+    EXPECT_THAT(TextOf(status), HasSubstr("--metrics-listen"));
   }
 }
 

@@ -58,6 +58,7 @@ TEST(Options, TheDefaultsAreThoseOfTheContract) {
   EXPECT_EQ(options.listen, std::vector<std::string>{"127.0.0.1:7440"});
   EXPECT_FALSE(options.has_certificates());
   EXPECT_EQ(options.http_listen, "127.0.0.1:7441");
+  EXPECT_EQ(options.metrics_listen, "");
   EXPECT_EQ(options.data_dir, "data");
   EXPECT_FALSE(options.init);
   EXPECT_EQ(options.history_age, absl::Hours(720));
@@ -117,6 +118,8 @@ TEST(Options, NumbersHaveTheirBounds) {
       {"--max-batch-keys", [](const Options& o) { return o.request_limits.max_batch_keys; }, 10'000},
       {"--max-request-bytes", [](const Options& o) { return o.max_request_bytes; }, 1'048'576},
       {"--max-watches-per-connection", [](const Options& o) { return o.max_watches_per_connection; }, 100},
+      {"--metrics-max-nodes", [](const Options& o) { return o.metrics_max_nodes; }, 100},
+      {"--metrics-max-series", [](const Options& o) { return o.metrics_max_series; }, 10'000},
       {"--history-max", [](const Options& o) { return o.history_max; }, 100'000},
   };
   for (const auto& number : numbers) {
@@ -200,7 +203,10 @@ TEST(Options, VersionAndHelpArePrintedAndNothingIsRun) {
                            "--max-key-bytes",
                            "--max-batch-keys",
                            "--max-request-bytes",
-                           "--max-watches-per-connection"}) {
+                           "--max-watches-per-connection",
+                           "--metrics-listen",
+                           "--metrics-max-nodes",
+                           "--metrics-max-series"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
 }

@@ -90,8 +90,8 @@ void LogChange(const Request& request, const std::string& actor, const MutationR
   const std::string reason = request.options().reason();
   const uint64_t before = result.previous_version.revision;
   const uint64_t after = result.version.revision;
-  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", MethodOf<Request>().name(), request.ring(), NodeOf(request),
-               before == after ? fmt::format("{}", after) : fmt::format("{} -> {}", before, after),
+  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", MethodOf<Request>().name(), request.ring(),
+               NodeOf(request), before == after ? fmt::format("{}", after) : fmt::format("{} -> {}", before, after),
                result.version.epoch, actor, reason.empty() ? "" : " reason " + ring::Quote(reason));
 }
 

@@ -66,7 +66,8 @@ absl::StatusOr<ListenPlan> PlanListening(const ListenSettings& settings) {
   if (!settings.http_listen.empty()) {
     auto http = ParseListenAddress(settings.http_listen);
     if (!http.ok()) return http.status();
-    if (!IsLocal(*http)) return Refused(*http, "; --metrics-listen takes one for probes and metrics that others may read");
+    if (!IsLocal(*http))
+      return Refused(*http, "; --metrics-listen takes one for probes and metrics that others may read");
     plan.http = *std::move(http);
   }
   if (!settings.metrics_listen.empty()) {

@@ -63,6 +63,7 @@ void LogAddresses(const ListenPlan& plan) {
     spdlog::warn("--allow-plaintext: whoever reaches {} may change every ring", one.address.ToString());
   }
   if (plan.http.has_value()) spdlog::info("http listening on {}", plan.http->ToString());
+  if (plan.metrics.has_value()) spdlog::info("metrics listening on {}", plan.metrics->ToString());
   spdlog::info("ringd " RINGD_VERSION " is ready");
 }
 
@@ -94,9 +95,6 @@ int Run(const Options& options) {
   LogAddresses((*server)->plan());
   if (certificates != nullptr && options.admin_sans.empty()) {
     spdlog::warn("no --admin-san is given: nobody may change rings over mTLS");
-  }
-  if (const auto& metrics = (*server)->plan().metrics; metrics.has_value()) {
-    spdlog::info("metrics listening on {}", metrics->ToString());
   }
 
   int signal_number = 0;

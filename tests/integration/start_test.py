@@ -40,13 +40,14 @@ class StartCase(ProcessCase):
 
 class StartTest(StartCase):
     def test_port_in_use(self):
-        """B86, B106 (jupp0r/prometheus-cpp#560): a taken port of either listener is one line with the address, and
+        """B86, B106 (jupp0r/prometheus-cpp#560): a taken port of any listener is one line with the address, and
         no start."""
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             address = "127.0.0.1:%d" % taken.getsockname()[1]
-            for flags in (self.flags("--init", listen=address), self.flags("--init", http=address)):
+            for flags in (self.flags("--init", listen=address), self.flags("--init", http=address),
+                          self.flags("--init", "--metrics-listen", address)):
                 self.refused(*flags, mentions=[address, "in use"])
         server = self.serve(os.path.join(self.folder, "other"))
         self.refused(*self.flags("--init", listen=server.endpoint), mentions=[server.endpoint, "in use"])
@@ -69,11 +70,21 @@ class StartTest(StartCase):
         self.assertEqual(made, [], "a data directory was made")
         self.assertFalse(os.path.exists(self.data))
 
+    def test_bad_metrics_addresses(self):
+        """B106 (jupp0r/prometheus-cpp#457): an address that is none, or not this machine's, is one line that names
+        it, and no start."""
+        for address in ("127.0.0.1", "127.0.0.1:70000", "[::1]", "unix:", "x" * 300):
+            self.refused(*self.flags("--init", "--metrics-listen", address), mentions=[address[:20]])
+            self.assertFalse(os.path.exists(self.data))
+        # An address of the documentation (RFC 5737), which is nobody's.
+        self.refused(*self.flags("--init", "--metrics-listen", "192.0.2.1:0"), mentions=["192.0.2.1:0"])
+
     def test_no_http(self):
         """An empty --http-listen is no http listener; B106: metrics disabled works."""
-        server = self.serve(http="")
-        self.assertIsNone(server.http_endpoint)
+        server = self.serve(None, "127.0.0.1:0", "--metrics-listen", "", http="")
         self.connect(server).make_ring("r", ["a"])
+        server.stop()
+        self.assertEqual((server.http_endpoint, server.metrics_endpoint), (None, None))
 
     def test_usage(self):
         """A wrong command line is exit 2 and makes nothing."""

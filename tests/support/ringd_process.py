@@ -26,7 +26,7 @@ class Server:
         command = [RINGD, "--listen", address, "--http-listen", http, "--data-dir", data_dir, *flags]
         self.process = subprocess.Popen(command + (["--init"] if init else []), stderr=subprocess.PIPE, text=True,
                                         errors="replace", **popen)
-        self.endpoint = self.http_endpoint = None
+        self.endpoint = self.http_endpoint = self.metrics_endpoint = None
         self.endpoints = []  # for gRPC, all of them; `endpoint` is the first
         self.log = []
         self._changed = threading.Condition()
@@ -39,9 +39,11 @@ class Server:
     def _read(self):
         for line in self.process.stderr:
             with self._changed:
-                found = re.search(r"(http|ringd \S+) listening on (\S+)", line)
+                found = re.search(r"(http|metrics|ringd \S+) listening on (\S+)", line)
                 if found and found.group(1) == "http":
                     self.http_endpoint = found.group(2)
+                elif found and found.group(1) == "metrics":
+                    self.metrics_endpoint = found.group(2)
                 elif found:
                     self.endpoints.append(found.group(2))
                     self.endpoint = self.endpoints[0]

@@ -204,7 +204,7 @@ class MetricsTest(ProcessCase):
         self.client.add("r", "m2")
         page = self.scrape()
         self.assertEqual(page.get("ringd_rpc_lookups_total", node="m2"), 0)
-        self.assertEqual(page.get("ringd_node_key_share_ratio", node="m2"), self.client.nodes("r")["m2"].share)
+        self.assertAlmostEqual(page.get("ringd_node_key_share_ratio", node="m2"), self.client.nodes("r")["m2"].share, 14)
         self.assertEqual(page.get("ringd_node_expected_share_ratio", node="m2"), 0.25)
         self.client.delete("r")
         page = self.scrape()

@@ -38,11 +38,6 @@ class Connection {
   bool Send(const std::string& bytes) {
     return send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
-  // The next byte that comes; 0 when the other side has closed.
-  char ReadByte() {
-    char byte = 0;
-    return recv(socket_.get(), &byte, 1, 0) == 1 ? byte : '\0';
-  }
   // What comes until the other side closes.
   std::string ReadAll() {
     std::string all;

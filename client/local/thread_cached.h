@@ -40,7 +40,7 @@ class ThreadCached {
 
   // The value, or null when none was set. Valid until this thread calls Get of this object again, or ends.
   const T* Get() const {
-    if (Cache* cache = cache_; cache != nullptr && place_ < cache->size()) {
+    if (Cache* cache = of_thread; cache != nullptr && place_ < cache->size()) {
       const Entry& entry = (*cache)[place_];
       if (entry.stamp == stamp_.load(std::memory_order_acquire)) return entry.value.get();
     }
@@ -70,7 +70,7 @@ class ThreadCached {
     // Made on first use, and destroyed with its thread.
     thread_local const std::unique_ptr<Cache> owner = [] {
       auto cache = std::make_unique<Cache>();
-      cache_ = cache.get();
+      of_thread = cache.get();
       return cache;
     }();
     if (place_ >= owner->size()) owner->resize(place_ + 1);
@@ -85,7 +85,7 @@ class ThreadCached {
   }
 
   // A plain pointer, so that reading it needs no check whether it was made.
-  static constinit inline thread_local Cache* cache_ = nullptr;
+  static constinit inline thread_local Cache* of_thread = nullptr;
 
   const size_t place_;
   std::atomic<uint64_t> stamp_ = NewStamp();

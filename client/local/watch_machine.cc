@@ -68,7 +68,7 @@ WatchMachine::Actions WatchMachine::Received(StreamEvent event, Clock::time_poin
   heard_at_ = now;
   alive_ = true;
   if (state_ == State::kConnecting) state_ = State::kResyncing;
-  const Actions actions = std::visit([this](auto&& what) { return On(std::move(what)); }, std::move(event));
+  const Actions actions = std::visit([this](auto& what) { return On(std::move(what)); }, event);
   if (state_ == State::kInSync) current_at_ = now;
   return actions;
 }

@@ -278,6 +278,7 @@ const std::string& FakeDirectory::endpoint() const { return parts_->endpoint; }
 
 absl::Status FakeDirectory::SetRing(std::string_view ring, const std::vector<Node>& nodes) {
   std::vector<ring::Node> values;
+  values.reserve(nodes.size());
   for (const Node& node : nodes) {
     values.push_back({.id = node.id,
                       .address = node.address,

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <csignal>
 #include <string>
 #include <thread>
 #include <vector>
@@ -115,10 +114,10 @@ TEST_F(LocalCopyTest, ACallToAServerThatStandsStillEndsByItsDeadline) {
   const auto client = *Client::Connect({.endpoints = {ringd_.endpoint()}});
   ASSERT_TRUE(client->Lookup("r", "k").ok());
   const auto ring = StartReady();
-  ringd_.Signal(SIGSTOP);
+  ringd_.Pause();
   EXPECT_EQ(client->Lookup("r", "k").status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(ring->Owner("k").ok());
-  ringd_.Signal(SIGCONT);
+  ringd_.Resume();
 }
 
 // The same request twice, as after a restart of the caller: made once.

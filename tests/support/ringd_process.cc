@@ -66,7 +66,12 @@ void RingdProcess::Start() {
   endpoint_ = text.substr(begin, text.find_first_of(" \n", begin) - begin);  // then "(plaintext)"
 }
 
-void RingdProcess::Signal(int signal) const { kill(pid_, signal); }
+void RingdProcess::Pause() const {
+  kill(pid_, SIGSTOP);
+  waitpid(pid_, nullptr, WUNTRACED);
+}
+
+void RingdProcess::Resume() const { kill(pid_, SIGCONT); }
 
 void RingdProcess::End(int signal) {
   kill(pid_, signal);

@@ -25,7 +25,9 @@ class RingdProcess {
   void Kill() { End(9); }
   // SIGTERM. Waits for the end.
   void Stop() { End(15); }
-  void Signal(int signal) const;
+  // SIGSTOP, until Resume. Waits until it stands still.
+  void Pause() const;
+  void Resume() const;
 
  private:
   void End(int signal);

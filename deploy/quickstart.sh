@@ -145,7 +145,11 @@ build() {
     grep -A 20 'CMake Error' "$build_log" | head -n 40 >&2 || tail -n 20 "$build_log" >&2
     die "cmake could not configure the build$lacking; all of it is in $(shown "$build_log")"
   fi
-  printf 'Building ringd and ringctl%s.\n' "$([ -x "$build_dir/bin/ringctl" ] || printf '; the first time takes minutes')"
+  local first_time=
+  [ -x "$build_dir/bin/ringctl" ] || first_time="; the first time takes minutes, and $(shown "$build_log") has the progress"
+  # On a terminal the build shows it itself.
+  if [ -t 1 ] && [ "${TERM:-dumb}" != dumb ]; then first_time=${first_time%%, and*}; fi
+  printf 'Building ringd and ringctl%s.\n' "$first_time"
   build_options=(--build "$build_dir" --parallel "$(nproc)" --target ringd ringctl)
   if [ -t 1 ] && [ "${TERM:-dumb}" != dumb ]; then
     cmake "${build_options[@]}" || die "the build failed$lacking"

@@ -33,7 +33,7 @@ std::string WhyForce(const ring::Ring& before, const ring::Applied& applied) {
 // Why deleting a ring needs `force`, or "" when it does not.
 std::string WhyForce(const RingState& state) {
   if (state.ring.node_count() == 0) return "";
-  return fmt::format("the ring has {} nodes", state.ring.node_count());
+  return fmt::format("the ring is not empty, nodes: {}", state.ring.node_count());
 }
 
 MutationResult PlanOn(const ring::Version& version, RingStatePtr state, const std::string& force_reason) {

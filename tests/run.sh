@@ -100,16 +100,6 @@ lint() {
   run_tests lint
 }
 
-tidy() {
-  local here
-  here=$(/usr/bin/python3 -c 'import os, re; print(re.escape(os.getcwd()))')
-  # Generated sources lie in build-clang/ and do not match.
-  if ! run-clang-tidy-14 -p build-clang -j "$jobs" -quiet "^$here/(ring|proto|server|client)/" >"$work/tidy" 2>&1; then
-    grep -vE '^clang-tidy-14 |warnings? (generated|treated)|^Suppressed' "$work/tidy" || true
-    return 1
-  fi
-}
-
 sanitizer() {
   build "$1"
   run_tests "$1"
@@ -121,7 +111,7 @@ stage 'build, g++' build tests
 stage 'tests' run_tests tests --label-exclude '^lint$'
 if [ $all = yes ]; then
   stage 'build, clang++' build clang
-  stage 'clang-tidy' tidy
+  stage 'clang-tidy' tests/lint/tidy.py build-clang
   stage 'tests, asan and ubsan' sanitizer asan
   stage 'tests without gRPC, tsan' sanitizer tsan
   if [ -x tests/bench/run.sh ]; then stage 'benches, once' tests/bench/run.sh --quick; fi

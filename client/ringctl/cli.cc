@@ -67,7 +67,7 @@ T ValueOrThrow(absl::StatusOr<T> value) {
 v1::Version VersionOrThrow(const std::string& flag, const std::string& text) {
   const std::optional<v1::Version> version = ParseVersion(text);
   if (version) return *version;
-  throw UsageError{fmt::format("{} {} is not of the form EPOCH/REVISION", flag, Quoted(text)), ""};
+  throw UsageError{fmt::format("{} {} is not EPOCH/REVISION, two numbers below 2^64", flag, Quoted(text)), ""};
 }
 
 CLI::Option* AddFlag(CLI::App* app, const std::string& name, bool* value, const std::string& help) {

@@ -34,7 +34,7 @@ std::string HintOf(const grpc::Status& status) {
       return "ringd's --admin-san names the certificates that may change rings; --cert and --key say which one is "
              "shown";
     case grpc::StatusCode::DEADLINE_EXCEEDED:
-      return "--timeout allows more time; a change may have been made all the same: look before you repeat one";
+      return "--timeout allows more time; if it was a change, look whether it was made before you repeat it";
     case grpc::StatusCode::INTERNAL:
       return "this is a fault of the server: please report it";
     default:

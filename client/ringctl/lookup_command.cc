@@ -156,8 +156,8 @@ ExitCode BatchRunner::PrintAnswer(const v1::BatchLookupRequest& request, const v
                        VersionText(*version_), VersionText(response.version())));
   }
   if (response.owners_short() && !std::exchange(told_short_, true) && !session_.options.quiet) {
-    Notice(
-        fmt::format("note: only {} owners a key: the ring has no more nodes of weight > 0", response.owners_per_key()));
+    Notice(fmt::format("note: fewer owners than were asked for ({} a key): the ring has no more nodes of weight > 0",
+                       response.owners_per_key()));
   }
   Print(output_.Add(request, response));
   return FlushOutput() ? ExitCode::kOk : ExitCode::kRefused;
@@ -181,7 +181,8 @@ ExitCode LookupOneKey(Session& session, const LookupOptions& options) {
   if (!answer.status.ok()) return ReportStatus(answer.status);
   const v1::LookupResponse& response = answer.value;
   if (response.owners_short() && !session.options.quiet) {
-    Notice(fmt::format("note: only {} owners: the ring has no more nodes of weight > 0", response.owners_size()));
+    Notice(fmt::format("note: fewer owners than were asked for ({}): the ring has no more nodes of weight > 0",
+                       response.owners_size()));
   }
   if (session.options.format == Format::kJson || session.options.format == Format::kYaml) {
     Print(session.options.format == Format::kJson ? JsonText(ToJson(response)) : YamlText(ToJson(response)));

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+
 #include "client/ringctl/escape.h"
 #include "client/ringctl/version_text.h"
 
@@ -12,6 +15,10 @@ std::string NodeText(const v1::Node& node) {
   std::string text = fmt::format("{} weight {}", Quoted(node.id()), node.weight());
   if (!node.zone().empty()) text += fmt::format(" zone {}", Quoted(node.zone()));
   if (!node.address().empty()) text += fmt::format(" address {}", Quoted(node.address()));
+  // In order of the keys: a map of protobuf's has none.
+  for (const auto& [key, value] : std::map(node.metadata().begin(), node.metadata().end())) {
+    text += fmt::format(" {}={}", Quoted(key), Quoted(value));
+  }
   return text;
 }
 

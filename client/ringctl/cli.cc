@@ -19,8 +19,8 @@
 #include "client/ringctl/failure.h"
 #include "client/ringctl/options.h"
 #include "client/ringctl/standard_output.h"
-#include "client/ringctl/suggest.h"
 #include "client/ringctl/version_text.h"
+#include "ring/closest_word.h"
 
 namespace ringd::ctl {
 namespace {
@@ -343,7 +343,7 @@ const CLI::Option* CommandLine::FindFlag(const CLI::App* app, const std::string&
     if (const CLI::Option* option = app->get_option_no_throw(name); option != nullptr) return option;
     for (const CLI::Option* option : app->get_options()) names.push_back("--" + option->get_lnames().front());
   }
-  const std::string closest = ClosestWord(name, names);
+  const std::string closest = ring::ClosestWord(name, names);
   throw UsageError{fmt::format("unknown flag {}", EscapeForText(name)),
                    closest.empty() ? "" : fmt::format("did you mean {}?", closest)};
 }
@@ -354,7 +354,7 @@ const CLI::App* CommandLine::Descend(const CLI::App* app, const std::string& wor
     if (child->get_name() == word) return child;
     names.push_back(child->get_name());
   }
-  const std::string closest = ClosestWord(word, names);
+  const std::string closest = ring::ClosestWord(word, names);
   throw UsageError{fmt::format("unknown command {}", Quoted(word)),
                    closest.empty() ? fmt::format("`{} --help` lists the commands", Path())
                                    : fmt::format("did you mean `{} {}`?", Path(), closest)};

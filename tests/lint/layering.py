@@ -4,8 +4,8 @@
   ring/    values and functions: std, Abseil, fmt, xxHash, zlib, libcrypto; no gRPC, no protobuf, no I/O, clock, threads
   proto/   the .proto files and the codecs -> ring/. status_codec takes ring/error.h alone, as the thin client links it
   server/  -> proto/, ring/
-  client/  -> the generated code, proto/status_codec.h, proto/serialize.h, ring/error.h and ring/utf8.h, so that
-           ringd::client stays thin; the local copy of a ring (client/local/) and the fake directory (client/testing/)
+  client/  -> the generated code, proto/status_codec.h, proto/serialize.h and of ring/ error.h, utf8.h and closest_word.h, so
+           that ringd::client stays thin; the local copy of a ring (client/local/) and the fake directory (client/testing/)
            -> proto/, ring/ too. Server and client never include each other
   tests/   -> everything; nothing else includes tests/
 
@@ -37,7 +37,7 @@ LIBRARIES_OF_RING = re.compile(r"(absl|fmt|openssl)/|(xxhash|zlib)\.h$")
 REFUSED_ABSEIL_OF_RING = re.compile(r"absl/(synchronization|random|flags|log|debugging|time/(clock|civil_time))\b")
 
 STORAGE = re.compile(r"ringd/storage/")
-THIN_CLIENT = ("proto/status_codec.h", "proto/serialize.h", "ring/error.h", "ring/utf8.h")
+THIN_CLIENT = ("proto/status_codec.h", "proto/serialize.h", "ring/closest_word.h", "ring/error.h", "ring/utf8.h")
 LOCAL_COPY = re.compile(r"client/(local|testing)/")
 ROOM = re.compile(rf"({'|'.join(ROOMS)})/")
 

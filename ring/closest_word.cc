@@ -1,9 +1,9 @@
-#include "client/ringctl/suggest.h"
+#include "ring/closest_word.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace ringd::ctl {
+namespace ringd::ring {
 namespace {
 
 // Optimal string alignment distance.
@@ -41,4 +41,4 @@ std::string ClosestWord(std::string_view typed, const std::vector<std::string>& 
   return closest;
 }
 
-}  // namespace ringd::ctl
+}  // namespace ringd::ring

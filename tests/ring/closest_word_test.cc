@@ -1,8 +1,8 @@
-#include "client/ringctl/suggest.h"
+#include "ring/closest_word.h"
 
 #include <gtest/gtest.h>
 
-namespace ringd::ctl {
+namespace ringd::ring {
 namespace {
 
 TEST(ClosestWord, FindsTheWordThatWasMeant) {
@@ -20,4 +20,4 @@ TEST(ClosestWord, IsSilentAboutOtherWords) {
 }
 
 }  // namespace
-}  // namespace ringd::ctl
+}  // namespace ringd::ring

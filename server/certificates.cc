@@ -1,30 +1,23 @@
 #include "server/certificates.h"
 
-#include <fcntl.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "fmt/format.h"
 #include "ring/error.h"
-#include "server/descriptor.h"
+#include "server/small_file.h"
 
 namespace ringd::server {
 namespace {
-
-constexpr size_t kMaxBytes = 1 << 20;
 
 template <auto Free>
 struct Freer {
@@ -58,21 +51,10 @@ std::string OpensslError() {
 }
 
 absl::Status ReadFile(const Subject& subject, std::string* text) {
-  // A pipe would make the opening wait.
-  const Descriptor file(open(subject.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (file.get() < 0 || fstat(file.get(), &status) != 0) {
-    return Bad(subject, fmt::format("cannot be read: {}", std::strerror(errno)));
-  }
-  if (!S_ISREG(status.st_mode)) return Bad(subject, "is not a regular file");
-  std::array<char, 16'384> buffer{};
-  ssize_t size = 0;
-  while (text->size() <= kMaxBytes && (size = read(file.get(), buffer.data(), buffer.size())) > 0) {
-    text->append(buffer.data(), static_cast<size_t>(size));
-  }
-  if (size < 0) return Bad(subject, fmt::format("cannot be read: {}", std::strerror(errno)));
-  if (text->empty()) return Bad(subject, "is empty");
-  if (text->size() > kMaxBytes) return Bad(subject, fmt::format("has more than {} bytes", kMaxBytes));
+  SmallFile file = ReadSmallFile(subject.file);
+  if (!file.why_not.empty()) return Bad(subject, file.why_not);
+  if (file.content.empty()) return Bad(subject, "is empty");
+  *text = std::move(file.content);
   return absl::OkStatus();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "fmt/format.h"
@@ -12,6 +13,7 @@
 #include "ring/error.h"
 #include "ring/hash.h"
 #include "server/caller.h"
+#include "server/log_line.h"
 #include "server/lookup.h"
 #include "server/responses.h"
 #include "server/unary_call.h"
@@ -64,12 +66,12 @@ void Fill(const MutationResult& result, Response* response) {
   if (result.plan.has_value()) ToProto(*result.plan, response->mutable_plan());
 }
 
-// The node that a request is about, as it may stand in a log line; nothing where it is about none or about many.
+// The node that a request is about; nothing where it is about none or about many.
 template <class Request>
-std::string NodeOf(const Request& request) {
-  if constexpr (requires { request.node(); }) return " node " + ring::Quote(request.node().id());
-  if constexpr (requires { request.node_id(); }) return " node " + ring::Quote(request.node_id());
-  return "";
+std::optional<std::string> NodeOf(const Request& request) {
+  if constexpr (requires { request.node(); }) return request.node().id();
+  if constexpr (requires { request.node_id(); }) return request.node_id();
+  return std::nullopt;
 }
 
 const google::protobuf::ServiceDescriptor& Service() {
@@ -87,12 +89,14 @@ const google::protobuf::MethodDescriptor& MethodOf() {
 // One line for each change of state, and none for requests that change nothing.
 template <class Request>
 void LogChange(const Request& request, const std::string& actor, const MutationResult& result) {
-  const std::string reason = request.options().reason();
-  const uint64_t before = result.previous_version.revision;
-  const uint64_t after = result.version.revision;
-  spdlog::info("{} ring \"{}\"{} revision {} epoch {} by {}{}", MethodOf<Request>().name(), request.ring(),
-               NodeOf(request), before == after ? fmt::format("{}", after) : fmt::format("{} -> {}", before, after),
-               result.version.epoch, actor, reason.empty() ? "" : " reason " + ring::Quote(reason));
+  LogFields fields = {{"ring", request.ring()}};
+  if (const auto node = NodeOf(request); node.has_value()) fields.push_back({"node", *node});
+  fields.push_back({"epoch", result.version.epoch});
+  fields.push_back({"revision", result.version.revision});
+  if (result.previous_version != result.version) fields.push_back({"from_revision", result.previous_version.revision});
+  fields.push_back({"actor", actor});
+  if (!request.options().reason().empty()) fields.push_back({"reason", request.options().reason()});
+  LogEvent(spdlog::level::info, MethodOf<Request>().name(), fields);
 }
 
 std::vector<RpcMetrics::Method> Methods() {

@@ -1,21 +1,24 @@
-// ringd: reads the options, opens the store, serves until SIGTERM or SIGINT, drains.
+// ringd: reads the settings, opens the store, serves until SIGTERM or SIGINT, drains. SIGHUP reloads.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <memory>
 
 #include "absl/time/clock.h"
-#include "ring/error.h"
+#include "fmt/format.h"
 #include "server/certificate_keeper.h"
 #include "server/listen_plan.h"
 #include "server/options.h"
 #include "server/server.h"
 #include "server/sqlite_store.h"
 #include "server/stderr_log.h"
+#include "server/systemd_notify.h"
 #include "spdlog/spdlog.h"
 
 namespace ringd::server {
@@ -24,11 +27,10 @@ namespace {
 constexpr std::chrono::seconds kCertificatePeriod{1};  // between two looks at the files
 
 // Signals are taken by sigwait on the main thread; every other thread is started with them blocked.
-sigset_t StopSignals() {
+sigset_t AwaitedSignals() {
   sigset_t signals;
   sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
   return signals;
 }
 
@@ -50,9 +52,34 @@ void RaiseDescriptorLimit() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+int ExitCodeOf(const absl::Status& status) { return absl::IsInvalidArgument(status) ? 2 : 1; }
+
 int Fail(const absl::Status& status, int exit_code = 1) {
   spdlog::critical("{}", std::string(status.message()));
   return exit_code;
+}
+
+absl::StatusOr<ListenPlan> PlanOf(const Options& options) {
+  return PlanListening({.listen = options.listen,
+                        .allow_plaintext = options.allow_plaintext,
+                        .http_listen = options.http_listen,
+                        .metrics_listen = options.metrics_listen,
+                        .has_certificates = options.has_certificates()});
+}
+
+// --check-config, for settings that make sense by themselves.
+int Check(const Options& options) {
+  absl::Status status = PlanOf(options).status();
+  if (status.ok() && options.has_certificates()) {
+    const auto texts = ReadPemFiles(options.certificates);
+    status = texts.ok() ? CheckPem(*texts, options.certificates, absl::Now()).status() : texts.status();
+  }
+  if (!status.ok()) {
+    fmt::print(stderr, "error: {}\n", std::string(status.message()));
+    return ExitCodeOf(status);
+  }
+  fmt::print("ok\n");
+  return 0;
 }
 
 void LogAddresses(const ListenPlan& plan) {
@@ -67,20 +94,44 @@ void LogAddresses(const ListenPlan& plan) {
   spdlog::info("ringd " RINGD_VERSION " is ready");
 }
 
-int Run(const Options& options) {
-  const sigset_t signals = StopSignals();
+// SIGHUP. What is wrong leaves everything as it was.
+void Reload(const SettingSources& sources, CertificateKeeper* certificates) {
+  const ParsedOptions parsed = ParseOptions(sources);
+  for (const std::string& error : parsed.errors) spdlog::error("not reloaded: {}", error);
+  if (!parsed.errors.empty()) return;
+  if (certificates != nullptr && parsed.options.has_certificates()) certificates->Look(parsed.options.certificates);
+  // Told if the level from before or the new one lets it be told.
+  const auto before = spdlog::get_level();
+  SetLogLevel(parsed.options.log_level);
+  const auto after = spdlog::get_level();
+  spdlog::set_level(std::min(before, after));
+  spdlog::info("reloaded the log level ({}) and certificates; other settings change with a restart",
+               parsed.options.log_level);
+  spdlog::set_level(after);
+}
+
+// Until it is time to stop; answers the signal that said so.
+int AwaitStop(const sigset_t& signals, const SettingSources& sources, CertificateKeeper* certificates) {
+  while (true) {
+    int number = 0;
+    sigwait(&signals, &number);
+    if (number != SIGHUP) return number;
+    NotifyReloading();
+    Reload(sources, certificates);
+    NotifyReady();
+  }
+}
+
+int Run(const Options& options, const SettingSources& sources) {
+  const sigset_t signals = AwaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the store like a full disk
   RaiseDescriptorLimit();
 
   // Before anything is made on the disk.
-  const auto plan = PlanListening({.listen = options.listen,
-                                   .allow_plaintext = options.allow_plaintext,
-                                   .http_listen = options.http_listen,
-                                   .metrics_listen = options.metrics_listen,
-                                   .has_certificates = options.has_certificates()});
-  if (!plan.ok()) return Fail(plan.status(), absl::IsInvalidArgument(plan.status()) ? 2 : 1);
+  const auto plan = PlanOf(options);
+  if (!plan.ok()) return Fail(plan.status(), ExitCodeOf(plan.status()));
   std::unique_ptr<CertificateKeeper> certificates;
   if (options.has_certificates()) {
     auto loaded = CertificateKeeper::Load(options.certificates, absl::Now);
@@ -92,17 +143,35 @@ int Run(const Options& options) {
   if (!store.ok()) return Fail(store.status());
   auto server = Server::Start(options, *plan, certificates.get(), *std::move(store));
   if (!server.ok()) return Fail(server.status());
-  LogAddresses((*server)->plan());
   if (certificates != nullptr && options.admin_sans.empty()) {
     spdlog::warn("no --admin-san is given: nobody may change rings over mTLS");
   }
+  LogAddresses((*server)->plan());
+  NotifyReady();
 
-  int signal_number = 0;
-  sigwait(&signals, &signal_number);
-  spdlog::info("signal {}: draining", signal_number);
+  const int number = AwaitStop(signals, sources, certificates.get());
+  NotifyStopping();
+  spdlog::info("signal {}: draining", number);
   server->reset();
   spdlog::info("stopped");
   return 0;
+}
+
+int Main(const SettingSources& sources) {
+  const ParsedOptions parsed = ParseOptions(sources);
+  if (!parsed.text.empty()) {
+    fmt::print("{}", parsed.text);
+    return 0;
+  }
+  for (const std::string& error : parsed.errors) fmt::print(stderr, "error: {}\n", error);
+  if (!parsed.errors.empty()) {
+    fmt::print(stderr, "Try `ringd --help`.\n");
+    return 2;
+  }
+  SetLogFormat(parsed.options.log_format);
+  SetLogLevel(parsed.options.log_level);
+  for (const std::string& warning : parsed.warnings) spdlog::warn("{}", warning);
+  return parsed.check_only ? Check(parsed.options) : Run(parsed.options, sources);
 }
 
 }  // namespace
@@ -111,6 +180,7 @@ int Run(const Options& options) {
 int main(int argc, char** argv) {
   ringd::server::OpenStandardStreams();
   ringd::server::LogToStderr();
-  const ringd::server::ParsedOptions parsed = ringd::server::ParseOptions(argc, argv);
-  return parsed.run ? ringd::server::Run(parsed.options) : parsed.exit_code;
+  ringd::server::SettingSources sources{.arguments = {argv + 1, argv + argc}};
+  for (char** entry = environ; *entry != nullptr; ++entry) sources.environment.emplace_back(*entry);
+  return ringd::server::Main(sources);
 }

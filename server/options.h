@@ -1,4 +1,6 @@
-// Options of the daemon, read from the command line.
+// Options of the daemon. Flags, environment and configuration file say the same things: a setting is a flag, --NAME; in
+// the environment it is RINGD_NAME, in upper case and with underscores; in the file it is the key NAME. A flag goes
+// before the environment, the environment before the file. Lists have commas between their elements, or are YAML lists.
 #pragma once
 
 #include <chrono>
@@ -10,6 +12,7 @@
 #include "absl/time/time.h"
 #include "ring/ring.h"
 #include "server/certificates.h"
+#include "server/log_format.h"
 #include "server/request_checks.h"
 
 namespace ringd::server {
@@ -36,6 +39,9 @@ struct Options {
   size_t metrics_max_nodes = 100;
   size_t metrics_max_series = 10'000;
 
+  std::string log_level = "info";  // debug, info, warning or error
+  LogFormat log_format = LogFormat::kText;
+
   absl::Duration history_age = absl::Hours(24 * 30);
   uint32_t history_max = 100'000;
   std::chrono::milliseconds heartbeat_interval{10'000};
@@ -43,13 +49,22 @@ struct Options {
   std::chrono::milliseconds drain_timeout{5'000};
 };
 
-// What main shall do after the command line was read.
-struct ParsedOptions {
-  Options options;
-  bool run = false;   // else leave with exit_code: help or version was printed, or the command line is wrong
-  int exit_code = 0;  // 0, or 2 for wrong usage
+// Where settings come from.
+struct SettingSources {
+  std::vector<std::string> arguments;    // of the command line, without the program's name
+  std::vector<std::string> environment;  // NAME=VALUE
 };
 
-ParsedOptions ParseOptions(int argc, char** argv);
+// What main shall do.
+struct ParsedOptions {
+  Options options;
+  bool check_only = false;            // --check-config
+  std::string text;                   // help or version to print, and nothing else to do; else empty
+  std::vector<std::string> errors;    // what is wrong, a line each; the options mean nothing when there are any
+  std::vector<std::string> warnings;  // what may be a mistake
+};
+
+// Reads the configuration file, if one is named; prints nothing. Not from two threads at once.
+ParsedOptions ParseOptions(const SettingSources& sources);
 
 }  // namespace ringd::server

@@ -18,6 +18,7 @@
 #include "server/build_commit.h"
 #include "server/directory.h"
 #include "server/directory_service.h"
+#include "server/grpc_log.h"
 #include "server/listener.h"
 #include "server/metered_store.h"
 #include "server/metrics.h"
@@ -47,12 +48,6 @@ constexpr int kReservedDescriptors = 64;
 // How long a connection may take to read the last answers, and how often those that do not are looked for then.
 constexpr std::chrono::milliseconds kBreakEvery{100};
 constexpr std::chrono::milliseconds kLastAnswers{1'000};
-
-// gRPC's own log lines go where ours go, without its format.
-void LogOfGrpc(gpr_log_func_args* line) {
-  const auto level = line->severity == GPR_LOG_SEVERITY_ERROR ? spdlog::level::warn : spdlog::level::debug;
-  spdlog::log(level, "grpc: {}", line->message);
-}
 
 DirectoryOptions ForDirectory(const Options& options) {
   DirectoryOptions result{.ring_limits = options.ring_limits,
@@ -171,7 +166,7 @@ void Server::Parts::SetReady(bool ready) {
 
 absl::Status Server::Parts::StartGrpc() {
   if (absl::Status status = BindGrpc(); !status.ok()) return status;
-  gpr_set_log_function(LogOfGrpc);
+  TakeLogOfGrpc();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <mutex>
+#include <string>
 #include <string_view>
 
+#include "server/log_format.h"
 #include "spdlog/sinks/base_sink.h"
 
 namespace ringd::server {
@@ -23,13 +25,17 @@ class NonBlockingSink final : public spdlog::sinks::base_sink<std::mutex> {
  private:
   void sink_it_(const spdlog::details::log_msg& message) override;
   void flush_() override {}
+  std::string Formatted(const spdlog::details::log_msg& message);
   bool Write(std::string_view line) const;
 
   const int fd_;
   size_t dropped_ = 0;
 };
 
-// Makes it the log of this process.
+// Makes it the log of this process: text, from info on.
 void LogToStderr();
+void SetLogFormat(LogFormat format);
+// debug, info, warning or error.
+void SetLogLevel(const std::string& level);
 
 }  // namespace ringd::server

@@ -1,56 +1,43 @@
-// The command line of ringd: each option at its bounds and one beyond, and what ringd shall do next.
+// The settings of ringd: each at its bounds and one beyond, from each of the three places, and which of them counts.
 #include "server/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
+#include <fstream>
 #include <functional>
 #include <vector>
+
+#include "tests/server/store_test_data.h"
 
 namespace ringd::server {
 namespace {
 
-using ::testing::EndsWith;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
+using ::testing::IsEmpty;
 
-struct Outcome {
-  ParsedOptions parsed;
-  std::string out, err;
-};
-
-Outcome Parse(std::vector<std::string> words) {
-  words.insert(words.begin(), "ringd");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  Outcome outcome;
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  outcome.parsed = ParseOptions(static_cast<int>(argv.size()), argv.data());
-  outcome.out = testing::internal::GetCapturedStdout();
-  outcome.err = testing::internal::GetCapturedStderr();
-  return outcome;
+ParsedOptions Parse(const std::vector<std::string>& words, const std::vector<std::string>& environment = {}) {
+  return ParseOptions({.arguments = words, .environment = environment});
 }
 
-Options Accepted(std::vector<std::string> words) {
+Options Accepted(std::vector<std::string> words, const std::vector<std::string>& environment = {}) {
   words.insert(words.end(), {"--data-dir", "data"});
-  const Outcome outcome = Parse(words);
-  EXPECT_TRUE(outcome.parsed.run) << outcome.err;
-  EXPECT_EQ(outcome.parsed.exit_code, 0);
-  EXPECT_EQ(outcome.out + outcome.err, "");
-  return outcome.parsed.options;
+  const ParsedOptions parsed = Parse(words, environment);
+  EXPECT_THAT(parsed.errors, IsEmpty());
+  EXPECT_THAT(parsed.warnings, IsEmpty());
+  EXPECT_EQ(parsed.text, "");
+  return parsed.options;
 }
 
-// A wrong command line: exit 2, and a text on stderr that says what is wrong and where help is.
-std::string Refused(const std::vector<std::string>& words) {
-  const Outcome outcome = Parse(words);
-  const std::string line = testing::PrintToString(words);
-  EXPECT_FALSE(outcome.parsed.run) << line;
-  EXPECT_EQ(outcome.parsed.exit_code, 2) << line;
-  EXPECT_EQ(outcome.out, "") << line;
-  EXPECT_THAT(outcome.err, StartsWith("error: ")) << line;
-  EXPECT_THAT(outcome.err, EndsWith(".\n")) << line;
-  return outcome.err;
+// Settings that are wrong: one line that says why.
+std::string Refused(const std::vector<std::string>& words, const std::vector<std::string>& environment = {}) {
+  const ParsedOptions parsed = Parse(words, environment);
+  EXPECT_EQ(parsed.errors.size(), 1u) << testing::PrintToString(words);
+  EXPECT_EQ(parsed.text, "");
+  return parsed.errors.empty() ? "" : parsed.errors.front();
 }
 
 TEST(Options, TheDefaultsAreThoseOfTheContract) {
@@ -175,15 +162,14 @@ TEST(Options, AWrongCommandLineIsToldWhatIsWrong) {
   EXPECT_THAT(Refused({"--data-dir", ""}), HasSubstr("--data-dir is missing"));
 }
 
-TEST(Options, VersionAndHelpArePrintedAndNothingIsRun) {
+TEST(Options, VersionAndHelpAreTextsToPrint) {
   for (const auto& words : {std::vector<std::string>{"--version"}, {"--help"}, {"-h"}}) {
-    const Outcome outcome = Parse(words);
-    EXPECT_FALSE(outcome.parsed.run);
-    EXPECT_EQ(outcome.parsed.exit_code, 0);
-    EXPECT_EQ(outcome.err, "");
+    const ParsedOptions parsed = Parse(words);
+    EXPECT_THAT(parsed.errors, IsEmpty());
+    EXPECT_NE(parsed.text, "");
   }
-  EXPECT_EQ(Parse({"--version"}).out, "ringd " RINGD_VERSION "\n");
-  const std::string help = Parse({"--help"}).out;
+  EXPECT_EQ(Parse({"--version"}).text, "ringd " RINGD_VERSION "\n");
+  const std::string help = Parse({"--help"}).text;
   for (const char* word : {"--listen",
                            "127.0.0.1:7440",
                            "--http-listen",
@@ -206,9 +192,186 @@ TEST(Options, VersionAndHelpArePrintedAndNothingIsRun) {
                            "--max-watches-per-connection",
                            "--metrics-listen",
                            "--metrics-max-nodes",
-                           "--metrics-max-series"}) {
+                           "--metrics-max-series",
+                           "--config",
+                           "--check-config",
+                           "--log-level",
+                           "--log-format",
+                           "--tls-cert-file",
+                           "--admin-san",
+                           "--allow-plaintext"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
+}
+
+TEST(Options, TheLogHasALevelAndAFormat) {
+  EXPECT_EQ(Accepted({}).log_level, "info");
+  EXPECT_EQ(Accepted({}).log_format, LogFormat::kText);
+  EXPECT_EQ(Accepted({"--log-level", "debug"}).log_level, "debug");
+  EXPECT_EQ(Accepted({"--log-format", "json"}).log_format, LogFormat::kJson);
+  for (const std::string wrong : {"", "verbose", "INFO"}) {
+    EXPECT_THAT(Refused({"--data-dir", "data", "--log-level", wrong}), HasSubstr("--log-level"));
+    EXPECT_THAT(Refused({"--data-dir", "data", "--log-format", wrong}), HasSubstr("--log-format"));
+  }
+}
+
+class ConfiguredTest : public ::testing::Test {
+ protected:
+  // A file with that content, named by --config.
+  std::vector<std::string> File(const std::string& content) const {
+    std::ofstream(file_) << content;
+    return {"--config", file_};
+  }
+  std::string RefusedFile(const std::string& content) const { return Refused(File("data-dir: data\n" + content)); }
+
+  TempDir temp_;
+  const std::string file_ = temp_ / "ringd.yaml";
+};
+
+TEST_F(ConfiguredTest, TheThreePlacesSayTheSameThings) {
+  const std::vector<std::string> words = {"--listen=unix:/s,127.0.0.1:1",
+                                          "--http-listen=",
+                                          "--init",
+                                          "--history-age=1h",
+                                          "--history-max=7",
+                                          "--heartbeat-interval=2s",
+                                          "--drain-timeout=3s",
+                                          "--tls-cert-file=c",
+                                          "--tls-key-file=k",
+                                          "--tls-client-ca-file=a",
+                                          "--admin-san=x",
+                                          "--allow-plaintext=127.0.0.1:1",
+                                          "--log-level=error",
+                                          "--log-format=json",
+                                          "--max-rings=1",
+                                          "--max-nodes=2",
+                                          "--max-points=3",
+                                          "--max-key-bytes=4",
+                                          "--max-batch-keys=5",
+                                          "--max-request-bytes=6",
+                                          "--max-watches-per-connection=8"};
+  std::vector<std::string> variables = {"RINGD_DATA_DIR=data"};
+  std::string content = "data-dir: data\n";
+  for (const std::string& word : words) {
+    const size_t equals = std::min(word.find('='), word.size());
+    const std::string value = equals == word.size() ? "true" : word.substr(equals + 1);
+    std::string name = word.substr(2, equals - 2);
+    content += name + ": \"" + value + "\"\n";
+    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    variables.push_back("RINGD_" + name + "=" + value);
+  }
+  const ParsedOptions by_file = Parse(File(content));
+  const ParsedOptions by_environment = Parse({}, variables);
+  for (const Options& options : {Accepted(words), by_file.options, by_environment.options}) {
+    EXPECT_EQ(options.listen, (std::vector<std::string>{"unix:/s", "127.0.0.1:1"}));
+    EXPECT_EQ(options.http_listen, "");
+    EXPECT_EQ(options.data_dir, "data");
+    EXPECT_TRUE(options.init);
+    EXPECT_EQ(options.history_age, absl::Hours(1));
+    EXPECT_EQ(options.history_max, 7u);
+    EXPECT_EQ(options.heartbeat_interval, std::chrono::seconds(2));
+    EXPECT_EQ(options.drain_timeout, std::chrono::seconds(3));
+    EXPECT_EQ(options.certificates, (CertificateFiles{"c", "k", "a"}));
+    EXPECT_EQ(options.admin_sans, std::vector<std::string>{"x"});
+    EXPECT_EQ(options.allow_plaintext, std::vector<std::string>{"127.0.0.1:1"});
+    EXPECT_EQ(options.log_level, "error");
+    EXPECT_EQ(options.log_format, LogFormat::kJson);
+    EXPECT_EQ(options.max_rings, 1u);
+    EXPECT_EQ(options.ring_limits.max_nodes, 2u);
+    EXPECT_EQ(options.ring_limits.max_points, 3u);
+    EXPECT_EQ(options.request_limits.max_key_bytes, 4u);
+    EXPECT_EQ(options.request_limits.max_batch_keys, 5u);
+    EXPECT_EQ(options.max_request_bytes, 6);
+    EXPECT_EQ(options.max_watches_per_connection, 8u);
+  }
+  EXPECT_THAT(by_file.errors, IsEmpty());
+  EXPECT_THAT(by_environment.errors, IsEmpty());
+}
+
+TEST_F(ConfiguredTest, AFlagGoesBeforeTheEnvironmentAndThatBeforeTheFile) {
+  const std::vector<std::string> file = File("history-max: 1\nadmin-san: [a, b]\nlisten: 127.0.0.1:1\ninit: true\n");
+  std::vector<std::string> words = file;
+  EXPECT_EQ(Parse(words).options.history_max, 1u);
+  EXPECT_EQ(Parse(words, {"RINGD_HISTORY_MAX=2"}).options.history_max, 2u);
+  EXPECT_EQ(Parse(words, {"RINGD_ADMIN_SAN=c"}).options.admin_sans, std::vector<std::string>{"c"});
+  EXPECT_FALSE(Parse(words, {"RINGD_INIT=false"}).options.init);
+  words.insert(words.end(), {"--history-max", "3", "--listen", "127.0.0.1:3"});
+  const Options options = Parse(words, {"RINGD_HISTORY_MAX=2", "RINGD_LISTEN=127.0.0.1:2"}).options;
+  EXPECT_EQ(options.history_max, 3u);
+  EXPECT_EQ(options.listen, std::vector<std::string>{"127.0.0.1:3"}) << "a list is replaced, not added to";
+  EXPECT_TRUE(options.init);
+}
+
+TEST_F(ConfiguredTest, TheFileIsNamedByAFlagOrByTheEnvironment) {
+  File("data-dir: from-file\n");
+  EXPECT_EQ(Parse({}, {"RINGD_CONFIG=" + file_}).options.data_dir, "from-file");
+  EXPECT_EQ(Parse({"--config", file_}, {"RINGD_CONFIG=/no/such/file"}).options.data_dir, "from-file");
+  EXPECT_THAT(Refused({"--config", "/no/such/file"}),
+              HasSubstr("configuration file \"/no/such/file\" cannot be read: No such file or directory"));
+}
+
+TEST_F(ConfiguredTest, CheckOnlyIsTold) {
+  EXPECT_FALSE(Parse({"--data-dir", "d"}).check_only);
+  EXPECT_TRUE(Parse({"--data-dir", "d", "--check-config"}).check_only);
+}
+
+TEST_F(ConfiguredTest, AnUnknownKeyIsToldWithItsLineAndTheNearestName) {
+  EXPECT_EQ(RefusedFile("# comment\n\nhistroy-age: 1h\n"),
+            file_ + ":4: unknown key \"histroy-age\"; did you mean \"history-age\"?");
+  EXPECT_EQ(RefusedFile("frobnicate: 1\n"), file_ + ":2: unknown key \"frobnicate\"");
+  for (const std::string key : {"config", "check-config", "help", "version", "--listen", "\"\"", "history_age"}) {
+    EXPECT_THAT(RefusedFile(key + ": x\n"), HasSubstr(file_ + ":2: unknown key "));
+  }
+}
+
+TEST_F(ConfiguredTest, AWrongValueIsToldWithItsLine) {
+  EXPECT_THAT(RefusedFile("history-max: many\n"), HasSubstr(file_ + ":2: "));
+  EXPECT_THAT(RefusedFile("history-max: many\n"), HasSubstr("--history-max"));
+  EXPECT_THAT(RefusedFile("\nhistory-max: 0\n"), HasSubstr(file_ + ":3: --history-max"));
+  EXPECT_THAT(RefusedFile("history-age: 30\n"), HasSubstr("\"30\" is not a duration such as"));
+  EXPECT_THAT(RefusedFile("init: maybe\n"), HasSubstr(file_ + ":2: "));
+  EXPECT_THAT(RefusedFile("log-level: loud\n"), HasSubstr("--log-level"));
+  EXPECT_EQ(RefusedFile("history-max: [1, 2]\n"), file_ + ":2: \"history-max\" takes one value, not a list");
+  EXPECT_EQ(RefusedFile("history-max: {a: b}\n"),
+            file_ + ":2: \"history-max\" takes a value or a list of values, not a mapping");
+  EXPECT_EQ(RefusedFile("history-max:\n"), file_ + ":2: \"history-max\" has no value");
+  EXPECT_EQ(RefusedFile("listen: []\n"), file_ + ":2: \"listen\" is an empty list: leave it out instead");
+  EXPECT_EQ(RefusedFile("listen: [[a]]\n"), file_ + ":2: \"listen\" takes a list of values, and of nothing else");
+  EXPECT_EQ(RefusedFile("init: true\ninit: true\n"), file_ + ":3: \"init\" comes twice, first in line 2");
+}
+
+TEST_F(ConfiguredTest, WhatIsNoMappingIsTold) {
+  EXPECT_THAT(Refused(File("- a\n")), HasSubstr(file_ + ":1: a mapping is wanted"));
+  EXPECT_THAT(Refused(File("data-dir\n")), HasSubstr(file_ + ":1: a mapping is wanted"));
+  EXPECT_THAT(Refused(File("data-dir: d\n  history-max: 1\n")), HasSubstr(file_ + ":2: "));
+  EXPECT_THAT(Refused(File("data-dir: [d\n")), HasSubstr(file_ + ":"));
+  EXPECT_THAT(Refused(File("[a]: b\n")), HasSubstr(file_ + ":1: a key is a word"));
+  EXPECT_THAT(Refused(File("data-dir: d\n---\ninit: true\n")), HasSubstr("a second document begins"));
+  EXPECT_THAT(Refused(File("*x : y\n")), HasSubstr(file_ + ":1: "));
+  EXPECT_THAT(Refused({"--config", temp_.path()}), HasSubstr("is not a regular file"));
+  for (const std::string nothing : {"", "# only a comment\n", "---\n"}) {
+    EXPECT_THAT(Refused(File(nothing)), HasSubstr("--data-dir is missing")) << nothing;
+  }
+}
+
+TEST_F(ConfiguredTest, EverythingThatIsWrongIsTold) {
+  const ParsedOptions parsed = Parse(File("hostory-max: 1\nmax-nodes: 0\n"), {"RINGD_MAX_RINGS=x"});
+  EXPECT_THAT(parsed.errors,
+              ElementsAre(HasSubstr(":1: unknown key"), HasSubstr(":2: --max-nodes"), HasSubstr("RINGD_MAX_RINGS: ")));
+}
+
+TEST_F(ConfiguredTest, AStrangersVariableIsIgnoredAndASlipIsWarnedOf) {
+  const std::vector<std::string> strangers = {"RINGD_SERVICE_HOST=10.0.0.1",
+                                              "RINGD_PORT=tcp://10.0.0.1:7440",
+                                              "RINGD_PORT_7440_TCP_ADDR=10.0.0.1",
+                                              "RINGCTL_ENDPOINTS=x",
+                                              "PATH=/bin",
+                                              "RINGD_CONFIG="};
+  EXPECT_EQ(Accepted({}, strangers).history_max, 100'000u);
+  const ParsedOptions parsed = Parse({"--data-dir", "d"}, {"RINGD_HISTROY_MAX=1", "RINGD_DATADIR=x"});
+  EXPECT_THAT(parsed.errors, IsEmpty());
+  EXPECT_THAT(parsed.warnings, ElementsAre("RINGD_HISTROY_MAX is no setting; did you mean \"RINGD_HISTORY_MAX\"?",
+                                           "RINGD_DATADIR is no setting; did you mean \"RINGD_DATA_DIR\"?"));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@ from stubs import ErrorInfo, Status, health_pb, health_rpc, pb, rpc
 
 from ringd_process import PATIENCE
 
-# A connection of its own for each channel, and no pause before it tries again.
-CHANNEL_OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.min_reconnect_backoff_ms", 100),
+# A connection of its own for each channel, and no pause before it tries again. The first time is how long it may take.
+CHANNEL_OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.min_reconnect_backoff_ms", 5000),
                    ("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 500)]
 BIG = 1 << 30
 

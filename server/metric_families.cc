@@ -18,7 +18,10 @@ prometheus::MetricFamily Family(std::string_view name, std::string_view help, pr
 // In nanoseconds, which the durations come in.
 constexpr std::array<int64_t, DurationCounts::kBounds.size()> kNanoBounds = [] {
   std::array<int64_t, DurationCounts::kBounds.size()> bounds{};
-  for (size_t i = 0; i < bounds.size(); i++) bounds[i] = static_cast<int64_t>(DurationCounts::kBounds[i] * 1e9 + 0.5);
+  for (size_t i = 0; i < bounds.size(); i++) {
+    // NOLINTNEXTLINE(bugprone-incorrect-roundings): std::lround is no constant, and all of these are small and positive
+    bounds[i] = static_cast<int64_t>(DurationCounts::kBounds[i] * 1e9 + 0.5);
+  }
   return bounds;
 }();
 

@@ -92,7 +92,7 @@ struct Server::Parts {
   absl::Status BindGrpc();
   absl::Status StartGrpc();
   void Accept();
-  void SetReady(bool ready);
+  void SetReady(bool ready) const;
   void SetWritable(bool now_writable);
 };
 
@@ -159,7 +159,7 @@ absl::Status Server::Parts::BindGrpc() {
   return absl::OkStatus();
 }
 
-void Server::Parts::SetReady(bool ready) {
+void Server::Parts::SetReady(bool ready) const {
   if (http != nullptr) http->SetReady(ready);
   if (metrics_http != nullptr) metrics_http->SetReady(ready);
 }

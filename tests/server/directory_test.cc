@@ -381,7 +381,7 @@ TEST(Directory, ValidateOnlyChangesNothingAndTellsWhatWouldBe) {
   EXPECT_EQ(ToString(drop.version), "1/3");
   EXPECT_EQ(drop.plan->state, nullptr);
   EXPECT_TRUE(drop.plan->force_needed);
-  EXPECT_THAT(drop.plan->force_reason, HasSubstr("2 nodes"));
+  EXPECT_THAT(drop.plan->force_reason, HasSubstr("nodes: 2"));
 
   EXPECT_EQ(directory.At("r"), "1/3");
   EXPECT_THAT(directory.bursts, IsEmpty());

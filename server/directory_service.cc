@@ -110,10 +110,8 @@ std::vector<RpcMetrics::Method> Methods() {
   return methods;
 }
 
-template <class Request>
-constexpr bool kIsLookup =
-    std::is_same_v<Request, v1::LookupRequest> || std::is_same_v<Request, v1::BatchLookupRequest>;
-
+// How many keys a read looks up.
+uint64_t KeysOf(const v1::GetRingRequest&) { return 0; }
 uint64_t KeysOf(const v1::LookupRequest&) { return 1; }
 uint64_t KeysOf(const v1::BatchLookupRequest& request) { return static_cast<uint64_t>(request.keys_size()); }
 
@@ -286,9 +284,7 @@ DirectoryService::Unary DirectoryService::Read(Context context, const Request& r
   const UnaryCall call(context, CountsOf(request));
   if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
   const auto finish = [this, call, &request, answer](const absl::StatusOr<RingStatePtr>& state) {
-    if constexpr (kIsLookup<Request>) {
-      if (absl::IsNotFound(state.status())) unknown_ring_lookups_ += KeysOf(request);
-    }
+    if (absl::IsNotFound(state.status())) unknown_ring_lookups_ += KeysOf(request);
     call.Finish(state.ok() ? answer(**state) : state.status());
   };
   auto state = directory_.Find(request.ring());

@@ -65,8 +65,12 @@ absl::StatusOr<ServedCertificates> CertificateKeeper::Read() const {
 void CertificateKeeper::LookLocked() {
   auto certificates = Read();
   if (certificates.ok()) {
+    if (certificates->texts != served()->texts) {
+      Publish(*std::move(certificates));
+    } else if (!told_.empty()) {
+      spdlog::info("TLS: the files hold the certificate that is served again");
+    }
     told_.clear();
-    if (certificates->texts != served()->texts) Publish(*std::move(certificates));
     return;
   }
   const std::string why(certificates.status().message());

@@ -96,6 +96,7 @@ void LogChange(const Request& request, const std::string& actor, const MutationR
   if (result.previous_version != result.version) fields.push_back({"from_revision", result.previous_version.revision});
   fields.push_back({"actor", actor});
   if (!request.options().reason().empty()) fields.push_back({"reason", request.options().reason()});
+  if (request.options().force()) fields.push_back({"force", "true"});
   LogEvent(spdlog::level::info, MethodOf<Request>().name(), fields);
 }
 

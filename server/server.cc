@@ -22,7 +22,6 @@
 #include "server/listener.h"
 #include "server/metered_store.h"
 #include "server/metrics.h"
-#include "server/mutex.h"
 #include "server/process_metrics.h"
 #include "server/tls_credentials.h"
 #include "server/transport.h"
@@ -81,19 +80,16 @@ struct Server::Parts {
   std::unique_ptr<Acceptor> mutual_tls;
   std::vector<std::unique_ptr<Listener>> listeners;  // in the order of plan.grpc
   ListenPlan plan;
-  // The writer's thread may report before gRPC has started; health is told as soon as there is one.
-  Mutex health_mutex;
-  bool writable ABSL_GUARDED_BY(health_mutex) = true;
-  grpc::HealthCheckServiceInterface* health ABSL_GUARDED_BY(health_mutex) = nullptr;
 
   absl::Status OpenDirectory();
   void SetUpMetrics();
+  void AddCertificateMetrics();
   absl::Status StartHttp();
   absl::Status BindGrpc();
   absl::Status StartGrpc();
   void Accept();
   void SetReady(bool ready) const;
-  void SetWritable(bool now_writable);
+  void SetWritable(bool writable) const;
 };
 
 absl::Status Server::Parts::OpenDirectory() {
@@ -102,7 +98,7 @@ absl::Status Server::Parts::OpenDirectory() {
     waits->Published(rings);
     hub->Published(rings);
   };
-  directory_options.on_writable = [this](bool now_writable) { SetWritable(now_writable); };
+  directory_options.on_writable = [this](bool writable) { SetWritable(writable); };
   auto opened = Directory::Open(*store, std::move(directory_options));
   if (!opened.ok()) return opened.status();
   directory = *std::move(opened);
@@ -130,9 +126,21 @@ void Server::Parts::SetUpMetrics() {
   metrics->AddValue(Counters("ringd_rpc_lookups_unknown_ring_total",
                              "Keys asked for in rings that do not exist, whatever their names."),
                     [this] { return static_cast<double>(service->unknown_ring_lookups()); });
+  metrics->AddValue(Gauges("ringd_plaintext_listeners", "Addresses that speak plaintext by --allow-plaintext."),
+                    [this] { return static_cast<double>(PlaintextOverrides(plan)); });
+  if (certificates != nullptr) AddCertificateMetrics();
   metrics->Add(*store);
   metrics->Add(service->rpcs());
   metrics->Add(process);
+}
+
+void Server::Parts::AddCertificateMetrics() {
+  metrics->AddValue(
+      Gauges("ringd_cert_expiry_timestamp_seconds",
+             "When the certificate expires that new connections are served with."),
+      [this] { return absl::ToDoubleSeconds(certificates->served()->facts.not_after - absl::UnixEpoch()); });
+  metrics->AddValue(Counters("ringd_certs_refused_total", "Times that what the certificate files held was not taken."),
+                    [this] { return static_cast<double>(certificates->refused()); });
 }
 
 absl::Status Server::Parts::StartHttp() {
@@ -182,12 +190,8 @@ absl::Status Server::Parts::StartGrpc() {
   if (grpc == nullptr) {
     return ring::Error(absl::StatusCode::kUnavailable, kCannotListen, "gRPC does not start: see the log");
   }
-  {
-    MutexLock lock(health_mutex);
-    health = grpc->GetHealthCheckService();
-    health->SetServingStatus(kService, true);
-    health->SetServingStatus(kWriteService, writable);
-  }
+  grpc->GetHealthCheckService()->SetServingStatus(kService, true);
+  grpc->GetHealthCheckService()->SetServingStatus(kWriteService, true);
   Accept();
   return absl::OkStatus();
 }
@@ -203,13 +207,10 @@ void Server::Parts::Accept() {
   }
 }
 
-void Server::Parts::SetWritable(bool now_writable) {
-  {
-    MutexLock lock(health_mutex);
-    writable = now_writable;
-    if (health != nullptr) health->SetServingStatus(kWriteService, now_writable);
-  }
-  if (now_writable) {
+// On the writer's thread, which has nothing to write before the first connection.
+void Server::Parts::SetWritable(bool writable) const {
+  grpc->GetHealthCheckService()->SetServingStatus(kWriteService, writable);
+  if (writable) {
     spdlog::info("the store takes writes again");
   } else {
     spdlog::error("the store refuses writes; lookups and watches go on");

@@ -11,7 +11,8 @@ Installs the packages that are missing (Debian 12 or Ubuntu, as root or with sud
 errors in build-tests/, and runs the lints and every test. The last line is the number of tests that passed and failed.
 
   --all          then what takes longer: clang++ with -Wthread-safety, clang-tidy, AddressSanitizer and
-                 UndefinedBehaviorSanitizer over all tests, ThreadSanitizer over those without gRPC, each bench once
+                 UndefinedBehaviorSanitizer over all tests, ThreadSanitizer over those without gRPC, the stages
+                 of deploy/Dockerfile (as root, with Debian's mirror), each bench once
   --no-install   install nothing
   -h, --help     this text
 HELP
@@ -114,5 +115,6 @@ if [ $all = yes ]; then
   stage 'clang-tidy' tests/lint/tidy.py build-clang
   stage 'tests, asan and ubsan' sanitizer asan
   stage 'tests without gRPC, tsan' sanitizer tsan
+  stage 'Dockerfile' tests/integration/dockerfile_test.py
   if [ -x tests/bench/run.sh ]; then stage 'benches, once' tests/bench/run.sh --quick; fi
 fi

@@ -5,6 +5,7 @@ Environment: RINGD_BIN, RINGCTL_BIN and PROTO_DIR; promtool is in the path.
 
 import os
 import re
+import ssl
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 
+from certificates import ADMIN, Certificates  # noqa: E402
 from ringd_client import Refused, add, remove  # noqa: E402
 from ringd_process import eventually  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
@@ -104,7 +106,8 @@ class MetricsTest(ProcessCase):
             found = re.fullmatch(r"\| `([a-z_]+)` \| (\w+) \| (.*?) \| .+ \|", row)
             if found:
                 documented[found.group(1)] = (found.group(2), tuple(re.findall(r"`(\w+)`", found.group(3))))
-        self.start()
+        certificates = Certificates(os.path.join(self.folder, "certificates"))
+        self.start("--allow-plaintext", "127.0.0.1:0", *certificates.flags(ADMIN))
         self.client.make_ring("small", ["a"])
         self.client.make_ring("large", ["n%d" % i for i in range(101)])
         page = self.scrape()
@@ -285,6 +288,26 @@ class MetricsTest(ProcessCase):
                                          if any("ring" in dict(labels) for labels in page.series[name])) + 60 * 10)
         self.assertEqual(page.get("ringd_rings"), 60)
         self.assertEqual(page.get("ringd_ring_nodes", ring="ring-00"), 1)
+
+    def test_plaintext_and_certificates(self):
+        """Addresses opened by --allow-plaintext; the end of the certificate that is served; files that were refused."""
+        certificates = Certificates(os.path.join(self.folder, "certificates"))
+        self.start("--allow-plaintext", "127.0.0.1:0", *certificates.flags(ADMIN))
+        page = self.scrape()
+        self.assertEqual(page.get("ringd_plaintext_listeners"), 1)
+        self.assertEqual(page.get("ringd_certs_refused_total"), 0)
+        shown = subprocess.run(["openssl", "x509", "-enddate", "-noout", "-in", certificates.path("server.pem")],
+                               capture_output=True, text=True, check=True).stdout
+        expiry = ssl.cert_time_to_seconds(shown.strip().split("=", 1)[1])
+        self.assertEqual(page.get("ringd_cert_expiry_timestamp_seconds"), expiry)
+        certificates.put("server-key.pem", b"")
+        eventually(lambda: self.scrape().get("ringd_certs_refused_total") == 1, "the empty key is refused")
+        self.assertEqual(self.scrape().get("ringd_cert_expiry_timestamp_seconds"), expiry)
+        self.server.stop()
+        self.start()
+        page = self.scrape()
+        self.assertEqual(page.get("ringd_plaintext_listeners"), 0)
+        self.assertNotIn("ringd_cert", page.text)
 
     def test_the_public_listener(self):
         """--metrics-listen has /metrics and the probes and nothing else, on any interface; --http-listen has them too."""

@@ -44,6 +44,12 @@ for client in "${clients[@]}"; do
     { printf 'not a name for a client: %s\n' "$client" >&2; exit 2; }
 done
 
+[[ $days =~ ^-?[0-9]{1,5}$ ]] || { printf -- '--days is a number of days, not %s\n' "$days" >&2; exit 2; }
+if [ ! -e "$dir/ca.pem" ] && [ -n "$(ls -A "$dir" 2>/dev/null)" ]; then
+  printf '%s is there and holds other files than certificates: name a new directory\n' "$dir" >&2
+  exit 2
+fi
+
 command -v openssl >/dev/null || { printf 'openssl is needed: the Debian package openssl\n' >&2; exit 1; }
 umask 077
 mkdir -p "$dir"

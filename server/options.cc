@@ -77,6 +77,10 @@ void AddTls(CLI::App& app, Options& options) {
       ->group(group);
 }
 
+std::string DidYouMean(const std::string& closest) {
+  return closest.empty() ? "" : fmt::format("; did you mean \"{}\"?", closest);
+}
+
 // What is wrong with the settings as a whole; empty = nothing.
 std::string WhyWrong(const Options& options) {
   if (options.data_dir.empty())
@@ -149,6 +153,8 @@ class OptionTree {
   const std::string& text() const { return text_; }
 
  private:
+  std::string WhyUnknown(const std::string& argument) const;
+
   CLI::App app_{"ringd, the central shard directory: which node owns a key"};
   std::string config_;
   bool check_config_ = false;
@@ -206,10 +212,20 @@ std::optional<std::string> OptionTree::TakeArguments(std::vector<std::string> ar
     text_ = app_.help();
   } catch (const CLI::Success& version) {
     text_ = std::string(version.what()) + "\n";
+  } catch (const CLI::ExtrasError&) {
+    return WhyUnknown(app_.remaining().front());
   } catch (const CLI::ParseError& error) {
     return error.what();
   }
   return std::nullopt;
+}
+
+std::string OptionTree::WhyUnknown(const std::string& argument) const {
+  if (!argument.starts_with('-')) return fmt::format("unexpected argument {}", ring::Quote(argument));
+  const std::string flag = argument.substr(0, argument.find('='));
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app_.get_options()) flags.push_back("--" + option->get_lnames().front());
+  return fmt::format("unknown flag {}{}", ring::Quote(flag), DidYouMean(ring::ClosestWord(flag, flags)));
 }
 
 std::optional<std::string> OptionTree::Take(const CLI::Option& setting, const std::vector<std::string>& values) {
@@ -251,10 +267,6 @@ std::optional<std::string> ValueOf(const std::vector<std::string>& environment, 
     if (entry.starts_with(variable + "=")) return entry.substr(variable.size() + 1);
   }
   return std::nullopt;
-}
-
-std::string DidYouMean(const std::string& closest) {
-  return closest.empty() ? "" : fmt::format("; did you mean \"{}\"?", closest);
 }
 
 void TakeFile(OptionTree& tree, const std::string& file, std::vector<std::string>& errors) {

@@ -58,6 +58,19 @@ def copy_figures(rates):
     ]
 
 
+def rpc_figures(measured):
+    def compared(key, name, peer, reach):
+        value, peer_value, ratio = measured[key]
+        row = figure(name, value, "calls/s", peer, peer_value, reach)
+        # The median of the rounds' ratios: the two medians may come from different rounds.
+        return row | {"ratio": ratio, "met": ratio >= reach}
+
+    return [
+        compared("lookup", "unary Lookup", "bare echo", 0.95),
+        compared("metrics", "echo with a Lookup's metrics", "bare echo", 0.98),
+    ]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("ring")
@@ -68,12 +81,7 @@ def main():
 
     figures = ring_figures(medians(arguments.ring)) + copy_figures(medians(arguments.copy))
     with open(arguments.rpc, encoding="utf-8") as file:
-        rpc = json.load(file)
-    unary = figure("unary Lookup", rpc["lookups_per_second"], "calls/s", "bare echo", rpc["echoes_per_second"], 0.95)
-    # The median of the rounds' ratios: the two medians may come from different rounds.
-    unary["ratio"] = rpc["ratio"]
-    unary["met"] = unary["ratio"] >= 0.95
-    figures.append(unary)
+        figures += rpc_figures(json.load(file))
 
     print(f"{'what':48} {'value':>14} {'unit':8} {'peer':14} {'peer value':>14} {'ratio':>8} {'reach':>8}  met")
     for row in figures:

@@ -1,16 +1,18 @@
-// Unary Lookup against a bare echo of the same sizes in the same stack.
+// Unary Lookup against a bare echo of the same sizes in the same stack, and that echo with a Lookup's metrics against
+// itself without.
 //
 //   rpc_bench prepare RINGD                      makes a ring of 100 nodes x 160 points, prints the sizes of request
 //                                                and response
 //   rpc_bench serve-echo RESPONSE_BYTES          the echo, in a process of its own; prints its port
 //   rpc_bench measure RINGD ECHO REQUEST_BYTES ROUNDS MILLIS
 //
-// measure takes both peers in turn, round by round, so that what disturbs the machine disturbs both. It prints the
+// measure takes two peers in turn, round by round, so that what disturbs the machine disturbs both. It prints the
 // medians and the median of the rounds' ratios as JSON.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +21,10 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "ringd/v1/directory.grpc.pb.h"
+#include "server/lookup_counts.h"
+#include "server/rpc_metrics.h"
 #include "server/transport.h"
+#include "server/unary_call.h"
 #include "tests/bench/closed_loop.h"
 #include "tests/bench/echo.grpc.pb.h"
 
@@ -41,8 +46,18 @@ class EchoService final : public Echo::CallbackService {
     return reactor;
   }
 
+  grpc::ServerUnaryReactor* CountedCall(grpc::CallbackServerContext* context, const EchoMessage*,
+                                        EchoMessage* response) override {
+    const server::UnaryCall call(context, counts_);
+    response->set_payload(payload_);
+    lookups_.Add(0, 1);
+    return call.Finish(absl::OkStatus());
+  }
+
  private:
   const std::string payload_;
+  server::RpcCounts counts_;
+  const server::LookupCounts lookups_{ring::NodeTable{.nodes = {std::make_shared<ring::Node>()}}};
 };
 
 // A message whose payload field adds two bytes of its own.
@@ -116,15 +131,20 @@ double LookupsPerSecond(const std::vector<std::shared_ptr<grpc::Channel>>& chann
       });
 }
 
+using EchoMethod = void (Echo::Stub::async::*)(grpc::ClientContext*, const EchoMessage*, EchoMessage*,
+                                              std::function<void(grpc::Status)>);
+constexpr EchoMethod kCall = &Echo::Stub::async::Call;
+constexpr EchoMethod kCountedCall = &Echo::Stub::async::CountedCall;
+
 double EchoesPerSecond(const std::vector<std::shared_ptr<grpc::Channel>>& channels, size_t request_bytes,
-                       std::chrono::milliseconds time) {
+                       EchoMethod method, std::chrono::milliseconds time) {
   std::vector<std::unique_ptr<Echo::Stub>> stubs;
   for (const auto& channel : channels) stubs.push_back(Echo::NewStub(channel));
   EchoMessage message;
   message.set_payload(std::string(PayloadBytes(request_bytes), 'x'));
   return CallsPerSecond<EchoMessage, EchoMessage>(
       kInFlight, time, message, [&](int slot, auto* context, auto* request, auto* response, auto done) {
-        stubs[slot % kChannels]->async()->Call(context, request, response, std::move(done));
+        (stubs[slot % kChannels]->async()->*method)(context, request, response, std::move(done));
       });
 }
 
@@ -144,23 +164,38 @@ int Prepare(const std::string& ringd) {
   return 0;
 }
 
+struct Comparison {
+  double one;
+  double other;
+  double ratio;  // the median of the rounds' ratios: the two medians may come from different rounds
+};
+
+Comparison Compare(int rounds, const std::function<double()>& one, const std::function<double()>& other) {
+  std::vector<double> ones, others, ratios;
+  for (int round = 0; round < rounds; round++) {
+    // In turn the first and the second of their round, so that no one of them has the better place.
+    const bool other_first = round % 2 == 0;
+    if (other_first) others.push_back(other());
+    ones.push_back(one());
+    if (!other_first) others.push_back(other());
+    ratios.push_back(ones.back() / others.back());
+  }
+  return {Median(ones), Median(others), Median(ratios)};
+}
+
 int Measure(const std::string& ringd, const std::string& echo, size_t request_bytes, int rounds,
             std::chrono::milliseconds time) {
   const auto ringd_channels = Channels(ringd);
   const auto echo_channels = Channels(echo);
-  LookupsPerSecond(ringd_channels, time / 4);
-  EchoesPerSecond(echo_channels, request_bytes, time / 4);
-  std::vector<double> lookups, echoes, ratios;
-  for (int round = 0; round < rounds; round++) {
-    // In turn the first and the second of their round, so that no one of them has the better place.
-    const bool echo_first = round % 2 == 0;
-    if (echo_first) echoes.push_back(EchoesPerSecond(echo_channels, request_bytes, time));
-    lookups.push_back(LookupsPerSecond(ringd_channels, time));
-    if (!echo_first) echoes.push_back(EchoesPerSecond(echo_channels, request_bytes, time));
-    ratios.push_back(lookups.back() / echoes.back());
-  }
-  std::printf("{\"lookups_per_second\": %.0f, \"echoes_per_second\": %.0f, \"ratio\": %.3f}\n", Median(lookups),
-              Median(echoes), Median(ratios));
+  const auto lookups = [&] { return LookupsPerSecond(ringd_channels, time); };
+  const auto echoes = [&] { return EchoesPerSecond(echo_channels, request_bytes, kCall, time); };
+  const auto counted = [&] { return EchoesPerSecond(echo_channels, request_bytes, kCountedCall, time); };
+  lookups();
+  echoes();
+  const Comparison lookup = Compare(rounds, lookups, echoes);
+  const Comparison metrics = Compare(rounds, counted, echoes);
+  std::printf("{\"lookup\": [%.0f, %.0f, %.3f], \"metrics\": [%.0f, %.0f, %.3f]}\n", lookup.one, lookup.other,
+              lookup.ratio, metrics.one, metrics.other, metrics.ratio);
   return 0;
 }
 

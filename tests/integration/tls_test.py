@@ -15,7 +15,7 @@ import grpc
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-from certificates import ADMIN, Certificates  # noqa: E402
+from certificates import ADMIN, CERTS, Certificates  # noqa: E402
 from ringd_client import Client, Refused  # noqa: E402
 from ringd_process import eventually, refused_start  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
@@ -282,6 +282,17 @@ class StartTest(TlsCase):
             self.assertEqual(server.stop(), 0)
             os.rename(self.data, self.data + address[0])
         self.refused_here(["--allow-plaintext", "0.0.0.0:7440"], "0.0.0.0:7440", "--listen does not name", code=2)
+
+
+class CertificateScriptTest(TlsCase):
+    def test_bad_input(self):
+        """deploy/certs.sh tells what is wrong and makes nothing: a number of days, a client's name, a folder of others."""
+        for words, why in ((["--days", "abc", "new"], "not abc"), (["new", "ca"], "not a name for a client: ca"),
+                           ([self.folder], "holds other files"), (["--days"], "needs a value"), ([], "usage")):
+            done = subprocess.run([CERTS, *words], cwd=self.folder, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(why, done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["certificates"])
 
 
 class AddressesTest(TlsCase):

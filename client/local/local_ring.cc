@@ -198,9 +198,9 @@ class LocalRing::Driver {
       current_ = nullptr;
       endpoint_ = (endpoint_ + 1) % options_.directory.endpoints.size();
       machine_.Ended(FromGrpc(Understood(done->status)), Clock::now());
-    } else if (current) {
-      Do(machine_.Received(Decode(message.call->response()), Clock::now()));
-      if (message.call == current_) message.call->Next();
+    } else {
+      if (current) Do(machine_.Received(Decode(message.call->response()), Clock::now()));
+      message.call->Next();
     }
   }
 

@@ -7,12 +7,18 @@ namespace ringd {
 WatchCall::WatchCall(std::unique_ptr<v1::Directory::Stub> stub, v1::WatchRequest request, Inbox inbox)
     : stub_(std::move(stub)), request_(std::move(request)), inbox_(std::move(inbox)) {
   stub_->async()->Watch(&context_, &request_, this);
+  // Next is called on a thread that is not gRPC's: without a hold the call could end between a Read and its Next.
+  AddHold();
   StartRead(&response_);
   StartCall();
 }
 
 void WatchCall::OnReadDone(bool ok) {
-  if (ok) inbox_(this, Read{});  // else OnDone comes
+  if (ok) {
+    inbox_(this, Read{});
+  } else {
+    RemoveHold();  // no Next comes any more
+  }
 }
 
 void WatchCall::OnDone(const grpc::Status& status) {

@@ -1,6 +1,7 @@
 // WatchCall: one Watch of one ring, as a source of messages for one thread.
 //
-// Lifetime: gRPC uses a call until its Done was put into the inbox; destroy it after that, and not before.
+// Lifetime: gRPC uses a call until its Done was put into the inbox; destroy it after that, and not before. Done comes
+// only when no Read is left without its Next: a cancelled call wants it too.
 // Threads: the inbox is called on gRPC's threads; the members by the thread that reads the inbox.
 #pragma once
 

@@ -132,7 +132,7 @@ double LookupsPerSecond(const std::vector<std::shared_ptr<grpc::Channel>>& chann
 }
 
 using EchoMethod = void (Echo::Stub::async::*)(grpc::ClientContext*, const EchoMessage*, EchoMessage*,
-                                              std::function<void(grpc::Status)>);
+                                               std::function<void(grpc::Status)>);
 constexpr EchoMethod kCall = &Echo::Stub::async::Call;
 constexpr EchoMethod kCountedCall = &Echo::Stub::async::CountedCall;
 

@@ -172,7 +172,7 @@ class LogTest(ConfigCase):
         self.assertEqual((added["ring"], added["node"], added["from_revision"], added["revision"]), ("r", "b", 2, 3))
         self.assertEqual(added["reason"], 'why\r\n{"level":"error"} \x1b[31m')
         self.assertTrue(added["actor"].startswith("ipv4:127.0.0.1:"))
-        self.assertEqual([change.get("force") for change in changes], [None, None, None, None, "true"])
+        self.assertEqual([change.get("force") for change in changes], [None, None, None, "true", "true"])
         self.assertLess(len(events), 20)
 
     def test_text(self):

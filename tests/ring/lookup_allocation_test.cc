@@ -1,28 +1,16 @@
-// A lookup takes no memory from the heap. This binary counts what operator new gives out.
+// A lookup takes no memory from the heap.
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
-#include <new>
 #include <string_view>
 
 #include "tests/ring/ring_builder.h"
-
-namespace {
-size_t allocations = 0;
-}
-
-void* operator new(size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/support/allocations.h"
 
 namespace ringd::ring {
 namespace {
+
+using support::allocations;
 
 TEST(Lookup, AllocatesNothing) {
   Ring ring = EmptyRing(SettingsOf(50));

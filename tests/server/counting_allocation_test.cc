@@ -1,28 +1,16 @@
-// Counting takes no memory from the heap: not a lookup, not an RPC. This binary counts what operator new gives out.
+// Counting takes no memory from the heap: not a lookup, not an RPC.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "server/lookup_counts.h"
 #include "server/rpc_metrics.h"
-
-namespace {
-size_t allocations = 0;
-}
-
-void* operator new(size_t size) {
-  ++allocations;
-  void* memory = std::malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+#include "tests/support/allocations.h"
 
 namespace ringd::server {
 namespace {
+
+using support::allocations;
 
 TEST(Counting, AllocatesNothing) {
   ring::NodeTable table;

@@ -88,7 +88,8 @@ absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::p
     } else if (path == "zone") {
       update.zone = node.zone();
     } else if (path == "metadata") {
-      update.metadata.emplace(node.metadata().begin(), node.metadata().end());
+      // A mask may name it as often as there is room in a request.
+      if (!update.metadata.has_value()) update.metadata.emplace(node.metadata().begin(), node.metadata().end());
     } else {
       return ring::InvalidField(
           fmt::format("update_mask has the path {}; it takes weight, address, zone, metadata", ring::Quote(path)));

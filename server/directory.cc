@@ -112,6 +112,9 @@ class Directory::Burst {
   }
 
   absl::StatusOr<MutationResult> Prepare(const Mutation& mutation) {
+    if (absl::Status wanted = mutation.still_wanted ? mutation.still_wanted() : absl::OkStatus(); !wanted.ok()) {
+      return wanted;
+    }
     const RingStatePtr current = Current(mutation.ring);
     const bool create = std::holds_alternative<CreateRing>(mutation.what);
     const bool drop = std::holds_alternative<DeleteRing>(mutation.what);

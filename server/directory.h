@@ -49,6 +49,9 @@ struct RingState {
 };
 using RingStatePtr = std::shared_ptr<const RingState>;
 
+// Not OK when nobody waits for an answer any more: its deadline has passed, or the caller has gone.
+using StillWanted = std::function<absl::Status()>;
+
 // --- What a mutation asks for.
 
 struct CreateRing {
@@ -72,6 +75,8 @@ struct Mutation {
   std::string actor;
   bool validate_only = false;
   bool force = false;
+  // Asked just before the mutation would be done; what is no longer wanted is answered undone. Null = wanted.
+  StillWanted still_wanted;
 };
 
 // What would be, for validate_only.

@@ -7,14 +7,13 @@
 
 #include "fmt/format.h"
 #include "proto/codec.h"
-#include "proto/serialize.h"
 #include "proto/status_codec.h"
 #include "ring/checksum.h"
 #include "ring/error.h"
-#include "ring/hash.h"
 #include "server/caller.h"
 #include "server/log_line.h"
 #include "server/lookup.h"
+#include "server/mutations.h"
 #include "server/responses.h"
 #include "server/unary_call.h"
 #include "server/watch_stream.h"
@@ -33,29 +32,6 @@ constexpr size_t kMaxPage = 10'000;
 constexpr size_t kMaxPageBytes = 3 << 20;
 
 size_t PageSize(int32_t asked) { return asked == 0 ? kDefaultPage : std::min<size_t>(asked, kMaxPage); }
-
-// A fingerprint of the request's content: equal for a retry, and different for another request under the same id.
-template <class Request>
-uint64_t Fingerprint(const Request& request) {
-  Request content = request;
-  content.mutable_options()->clear_request_id();
-  return ring::HashKey(Request::descriptor()->full_name() + SerializeDeterministic(content));
-}
-
-template <class Request>
-Mutation MutationOf(const Request& request, decltype(Mutation::what)&& what, std::string&& actor) {
-  const v1::MutationOptions& options = request.options();
-  Mutation mutation{.ring = request.ring(),
-                    .what = std::move(what),
-                    .request_id = options.request_id(),
-                    .reason = options.reason(),
-                    .actor = std::move(actor),
-                    .validate_only = options.validate_only(),
-                    .force = options.force()};
-  if (options.has_expected_version()) mutation.expected_version = FromProto(options.expected_version());
-  if (!mutation.request_id.empty()) mutation.request_fingerprint = Fingerprint(request);
-  return mutation;
-}
 
 template <class Response>
 void Fill(const MutationResult& result, Response* response) {
@@ -129,12 +105,29 @@ class RefusedStream final : public grpc::ServerWriteReactor<Response> {
   void OnDone() override { delete this; }
 };
 
-absl::StatusOr<decltype(Mutation::what)> OneOperation(absl::StatusOr<ring::Operation> operation) {
-  if (!operation.ok()) return operation.status();
-  ChangeNodes change;
-  change.operations.push_back(*std::move(operation));
-  return change;
+// Not OK when nobody waits for the answer any more.
+absl::Status CheckWanted(const grpc::CallbackServerContext& context) {
+  if (std::chrono::system_clock::now() >= context.deadline()) {
+    return absl::DeadlineExceededError("the deadline passed before it was done");
+  }
+  return context.IsCancelled() ? absl::CancelledError("the caller has gone") : absl::OkStatus();
 }
+
+// The reactor of a read that may have to wait for its version: a caller that goes ends the wait.
+class WaitingRead final : public grpc::ServerUnaryReactor {
+ public:
+  explicit WaitingRead(VersionWaits& waits) : waits_(waits) {}
+  void OnCancel() override {
+    if (ticket.has_value()) waits_.Cancel(*ticket);
+  }
+  void OnDone() override { delete this; }
+
+  // Set before gRPC has the reactor, and calls OnCancel.
+  std::optional<VersionWaits::Ticket> ticket;
+
+ private:
+  VersionWaits& waits_;
+};
 
 RingSelector SelectorOf(const v1::RingSelector& selector) {
   RingSelector result;
@@ -198,102 +191,87 @@ absl::Status DirectoryService::NotServed(Context context, const Request& request
 template <class Request>
 absl::Status DirectoryService::Check(Context context, const Request& request) {
   if (absl::Status status = Authorize(context, request); !status.ok()) return status;
-  if (!draining_) return CheckRequest(request, limits_);
-  refused_++;
-  return Stopping();
+  if (draining_) {
+    refused_++;
+    return Stopping();
+  }
+  if (absl::Status status = CheckWanted(*context); !status.ok()) return status;
+  return CheckRequest(request, limits_);
 }
 
 // --- Mutations
 
 template <class Request, class Response>
-DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response,
-                                                 absl::StatusOr<decltype(Mutation::what)> what) {
-  const UnaryCall call(context, CountsOf(request));
+DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response) {
+  const UnaryCall call(context->DefaultReactor(), CountsOf(request));
   if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
-  if (!what.ok()) {
-    return call.Finish(ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status()));
-  }
-  const std::string actor = CallerOf(*context).Actor();
-  writes_.Submit({.mutation = MutationOf(request, *std::move(what), std::string(actor)),
-                  .still_wanted =
-                      [context] {
-                        if (std::chrono::system_clock::now() >= context->deadline()) {
-                          return absl::DeadlineExceededError("the deadline passed before the change was made");
-                        }
-                        return context->IsCancelled() ? absl::CancelledError("the caller has gone") : absl::OkStatus();
-                      },
-                  .done =
-                      [actor, call, &request, response](absl::StatusOr<MutationResult> result) {
-                        if (result.ok()) {
-                          Fill(*result, response);
-                          const bool changed = result->version != result->previous_version ||
-                                               std::is_same_v<Request, v1::DeleteRingRequest>;
-                          const bool now = !result->plan.has_value() && !result->repeated;
-                          if (changed && now) LogChange(request, actor, *result);
-                        }
-                        call.Finish(result.status());
-                      }});
+  auto mutation = ToMutation(request);
+  if (!mutation.ok()) return call.Finish(mutation.status());
+  mutation->actor = CallerOf(*context).Actor();
+  mutation->still_wanted = [context] { return CheckWanted(*context); };
+  const std::string actor = mutation->actor;
+  writes_.Submit({.mutation = *std::move(mutation),
+                  .done = [actor, call, &request, response](absl::StatusOr<MutationResult> result) {
+                    if (result.ok()) {
+                      Fill(*result, response);
+                      const bool changed =
+                          result->version != result->previous_version || std::is_same_v<Request, v1::DeleteRingRequest>;
+                      const bool now = !result->plan.has_value() && !result->repeated;
+                      if (changed && now) LogChange(request, actor, *result);
+                    }
+                    call.Finish(result.status());
+                  }});
   return call.reactor();
 }
 
 DirectoryService::Unary DirectoryService::CreateRing(Context context, const v1::CreateRingRequest* request,
                                                      v1::CreateRingResponse* response) {
-  auto placement = FromProto(request->placement());
-  if (!placement.ok()) return Mutate(context, *request, response, placement.status());
-  server::CreateRing create{.settings = {.placement = *std::move(placement)},
-                            .labels = {request->labels().begin(), request->labels().end()},
-                            .history_limits = FromProto(request->history_limits())};
-  if (request->has_default_weight()) create.settings.default_weight = request->default_weight();
-  return Mutate(context, *request, response, std::move(create));
+  return Mutate(context, *request, response);
 }
 
 DirectoryService::Unary DirectoryService::DeleteRing(Context context, const v1::DeleteRingRequest* request,
                                                      v1::DeleteRingResponse* response) {
-  return Mutate(context, *request, response, server::DeleteRing{});
+  return Mutate(context, *request, response);
 }
 
 DirectoryService::Unary DirectoryService::AddNode(Context context, const v1::AddNodeRequest* request,
                                                   v1::AddNodeResponse* response) {
-  return Mutate(context, *request, response, OneOperation(FromProto(request->node())));
+  return Mutate(context, *request, response);
 }
 
 DirectoryService::Unary DirectoryService::RemoveNode(Context context, const v1::RemoveNodeRequest* request,
                                                      v1::RemoveNodeResponse* response) {
-  return Mutate(context, *request, response, OneOperation(ring::RemoveNode{.id = request->node_id()}));
+  return Mutate(context, *request, response);
 }
 
 DirectoryService::Unary DirectoryService::UpdateNode(Context context, const v1::UpdateNodeRequest* request,
                                                      v1::UpdateNodeResponse* response) {
-  return Mutate(context, *request, response, OneOperation(FromProto(request->node(), request->update_mask())));
+  return Mutate(context, *request, response);
 }
 
 DirectoryService::Unary DirectoryService::ApplyChanges(Context context, const v1::ApplyChangesRequest* request,
                                                        v1::ApplyChangesResponse* response) {
-  ChangeNodes change;
-  for (const v1::NodeOperation& operation : request->operations()) {
-    auto converted = FromProto(operation);
-    if (!converted.ok()) return Mutate(context, *request, response, converted.status());
-    change.operations.push_back(*std::move(converted));
-  }
-  return Mutate(context, *request, response, std::move(change));
+  return Mutate(context, *request, response);
 }
 
 // --- Reads
 
 template <class Request, class Answer>
 DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
-  const UnaryCall call(context, CountsOf(request));
+  WaitingRead* waiting = request.has_min_version() ? new WaitingRead(waits_) : nullptr;
+  const UnaryCall call(waiting != nullptr ? waiting : context->DefaultReactor(), CountsOf(request));
   if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
   const auto finish = [this, call, &request, answer](const absl::StatusOr<RingStatePtr>& state) {
     if (absl::IsNotFound(state.status())) unknown_ring_lookups_ += KeysOf(request);
     call.Finish(state.ok() ? answer(**state) : state.status());
   };
   auto state = directory_.Find(request.ring());
-  if (state.ok() && request.has_min_version() && (*state)->head.version < FromProto(request.min_version())) {
+  if (state.ok() && waiting != nullptr && (*state)->head.version < FromProto(request.min_version())) {
     const auto left = context->deadline() - std::chrono::system_clock::now();
-    waits_.Wait(request.ring(), FromProto(request.min_version()),
-                VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait),
-                request.SpaceUsedLong(), finish);
+    waiting->ticket =
+        waits_.Wait(request.ring(), FromProto(request.min_version()),
+                    VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait),
+                    request.SpaceUsedLong(), finish);
   } else {
     finish(state);
   }
@@ -308,8 +286,10 @@ DirectoryService::Unary DirectoryService::Lookup(Context context, const v1::Look
 
 DirectoryService::Unary DirectoryService::BatchLookup(Context context, const v1::BatchLookupRequest* request,
                                                       v1::BatchLookupResponse* response) {
-  return Read(context, *request,
-              [request, response](const RingState& state) { return AnswerBatchLookup(state, *request, response); });
+  return Read(context, *request, [context, request, response](const RingState& state) {
+    return AnswerBatchLookup(
+        state, *request, [context] { return CheckWanted(*context); }, response);
+  });
 }
 
 DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::GetRingRequest* request,
@@ -329,7 +309,7 @@ DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::Get
 
 DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
                                                     v1::ListRingsResponse* response) {
-  const UnaryCall call(context, CountsOf(*request));
+  const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
   if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
   const size_t page = PageSize(request->page_size());
   // One more than the page tells whether there is a next one.
@@ -360,31 +340,31 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
 
 DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest* request,
                                                      v1::UpdateRingResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest* request,
                                                       v1::ImportSlotsResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest* request,
                                                          v1::RestoreVersionResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest* request,
                                                      v1::ListRangesResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest* request,
                                                       v1::ListChangesResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,
                                                       v1::ReportWatchResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest* request,
                                                        v1::ListWatchersResponse*) {
-  return UnaryCall(context, CountsOf(*request)).Finish(NotServed(context, *request));
+  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(
     Context context, const v1::DiffVersionsRequest* request) {

@@ -73,7 +73,8 @@ class DirectoryService final : public v1::Directory::CallbackService {
   template <class Request>
   absl::Status Authorize(Context context, const Request& request) const;
 
-  // Whether the request may be served: the caller may ask, the server is not draining, and CheckRequest accepts it.
+  // Whether the request may be served: the caller may ask and still waits, the server is not draining, and CheckRequest
+  // accepts it.
   template <class Request>
   absl::Status Check(Context context, const Request& request);
 
@@ -83,8 +84,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
 
   // Queues the mutation that a request asks for, and answers when it is done.
   template <class Request, class Response>
-  Unary Mutate(Context context, const Request& request, Response* response,
-               absl::StatusOr<decltype(Mutation::what)> what);
+  Unary Mutate(Context context, const Request& request, Response* response);
 
   // Calls `answer` with the ring's state once it is at the request's min_version, and finishes with what it returns.
   template <class Request, class Answer>

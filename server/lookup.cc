@@ -16,6 +16,8 @@ using ringd::ToProto;
 
 // Below a stock client's 4 MiB.
 constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
+// How many keys of a batch are answered, which takes 2 ms at most, before it is asked again whether anybody waits.
+constexpr int kKeysBetweenLooks = 256;
 
 absl::Status CheckHasOwners(const RingState& state) {
   if (state.ring.HasOwners()) return absl::OkStatus();
@@ -101,7 +103,7 @@ absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& reque
 }
 
 absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequest& request,
-                               v1::BatchLookupResponse* response) {
+                               const StillWanted& still_wanted, v1::BatchLookupResponse* response) {
   // No keys are answered with none, whatever the ring.
   if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) return status;
   const ring::Ring& ring = state.ring;
@@ -111,15 +113,18 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   auto* indices = response->mutable_owner_indices();
   indices->Reserve(static_cast<int>(request.keys_size() * per_key));
   std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
-  for (const std::string& key : request.keys()) {
-    const uint64_t position = ring.Hash(key);
+  for (int i = 0; i < request.keys_size(); i++) {
+    if (i % kKeysBetweenLooks == 0) {
+      if (absl::Status status = still_wanted(); !status.ok()) return status;
+    }
+    const uint64_t position = ring.Hash(request.keys(i));
     if (per_key == 1) {
       indices->AddAlreadyReserved(table.PlaceOfFirst(ring.Owner(position)));
       continue;
     }
     ring.Owners(position, std::span(nodes).first(per_key));
     indices->AddAlreadyReserved(table.PlaceOfFirst(nodes[0]));
-    for (size_t i = 1; i < per_key; i++) indices->AddAlreadyReserved(table.PlaceOf(nodes[i]));
+    for (size_t rank = 1; rank < per_key; rank++) indices->AddAlreadyReserved(table.PlaceOf(nodes[rank]));
   }
   if (const size_t bytes = table.bytes() + indices->size() * table.index_bytes(); bytes > kMaxAnswerBytes) {
     return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,

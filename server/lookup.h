@@ -10,7 +10,9 @@ namespace ringd::server {
 
 // FAILED_PRECONDITION when no node of the ring has a weight above 0. REQUIRES requests that CheckRequest accepted.
 absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& request, v1::LookupResponse* response);
+// A batch of many keys and owners takes tens of milliseconds: `still_wanted` is asked now and then, and an error of it
+// is the answer.
 absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequest& request,
-                               v1::BatchLookupResponse* response);
+                               const StillWanted& still_wanted, v1::BatchLookupResponse* response);
 
 }  // namespace ringd::server

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
 #include "proto/status_codec.h"
 #include "server/rpc_metrics.h"
@@ -14,8 +13,8 @@ namespace ringd::server {
 
 class UnaryCall {
  public:
-  UnaryCall(grpc::CallbackServerContext* context, RpcCounts& counts)
-      : reactor_(context->DefaultReactor()), counts_(&counts), start_(RpcCounts::Clock::now()) {
+  UnaryCall(grpc::ServerUnaryReactor* reactor, RpcCounts& counts)
+      : reactor_(reactor), counts_(&counts), start_(RpcCounts::Clock::now()) {
     counts.Started();
   }
 

@@ -22,24 +22,40 @@ VersionWaits::VersionWaits(const Directory& directory) : directory_(directory), 
 
 VersionWaits::~VersionWaits() { Stop(); }
 
-void VersionWaits::Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, size_t bytes,
-                        Done done) {
+VersionWaits::Ticket VersionWaits::Wait(const std::string& ring, const ring::Version& version,
+                                        Clock::time_point deadline, size_t bytes, Done done) {
   Waiting wait{ring, version, bytes, std::move(done)};
+  Ticket ticket{deadline, 0};
   Answer answer;
   {
     // Under the lock that Published takes after publishing: a change between the look and the entry is not missed.
     MutexLock lock(mutex_);
+    ticket.second = ++waits_;
     answer = Look(wait);
     if (!answer.has_value() && stopping_) answer = Stopping();
     if (!answer.has_value() && (waiting_.size() >= kMaxWaits || bytes_ + bytes > kMaxBytes)) answer = TooManyWaits();
     if (!answer.has_value()) {
       bytes_ += bytes;
-      waiting_.emplace(deadline, std::move(wait));
+      waiting_.emplace(ticket, std::move(wait));
       changed_.NotifyOne();
-      return;
+      return ticket;
     }
   }
   wait.done(*std::move(answer));
+  return ticket;
+}
+
+void VersionWaits::Cancel(const Ticket& ticket) {
+  Done done;
+  {
+    MutexLock lock(mutex_);
+    const auto it = waiting_.find(ticket);
+    if (it == waiting_.end()) return;
+    bytes_ -= it->second.bytes;
+    done = std::move(it->second.done);
+    waiting_.erase(it);
+  }
+  done(absl::CancelledError("the caller has gone"));
 }
 
 void VersionWaits::Published(std::span<const std::string> rings) {
@@ -75,7 +91,7 @@ void VersionWaits::Run() {
       const Clock::time_point now = stopping ? Clock::time_point::max() : Clock::now();
       for (auto it = waiting_.begin(); it != waiting_.end();) {
         Waiting& wait = it->second;
-        const bool ends = it->first <= now;
+        const bool ends = it->first.first <= now;
         Answer answer = ends || published_.contains(wait.ring) ? Look(wait) : std::nullopt;
         if (answer.has_value() || ends) {
           bytes_ -= wait.bytes;
@@ -95,7 +111,7 @@ void VersionWaits::Run() {
 }
 
 VersionWaits::Clock::time_point VersionWaits::NextDeadline() const {
-  return waiting_.empty() ? Clock::time_point::max() : waiting_.begin()->first;
+  return waiting_.empty() ? Clock::time_point::max() : waiting_.begin()->first.first;
 }
 
 VersionWaits::Answer VersionWaits::Look(const Waiting& wait) const {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "server/directory.h"
@@ -32,6 +34,8 @@ class VersionWaits {
 
   using Clock = std::chrono::steady_clock;
   using Done = std::function<void(absl::StatusOr<RingStatePtr>)>;
+  // Names one wait: its deadline, and a number of its own.
+  using Ticket = std::pair<Clock::time_point, uint64_t>;
 
   // The directory must outlive this.
   explicit VersionWaits(const Directory& directory);
@@ -40,7 +44,11 @@ class VersionWaits {
   // Answers the ring's state as soon as its version is at least `version`; NOT_FOUND when there is no such ring;
   // UNAVAILABLE when `deadline` comes first, or after Stop; RESOURCE_EXHAUSTED when it would be one too many. `bytes`
   // is the size of what is held for it.
-  void Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, size_t bytes, Done done);
+  Ticket Wait(const std::string& ring, const ring::Version& version, Clock::time_point deadline, size_t bytes,
+              Done done);
+
+  // Nobody waits for the answer any more: CANCELLED, and its place is free. Nothing when it was answered already.
+  void Cancel(const Ticket& ticket);
 
   // These rings were published. Waits for one look through the waits at most.
   void Published(std::span<const std::string> rings);
@@ -67,9 +75,10 @@ class VersionWaits {
   const Directory& directory_;
   Mutex mutex_;
   CondVar changed_;
-  std::multimap<Clock::time_point, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;                 // of all that wait
-  std::set<std::string> published_ ABSL_GUARDED_BY(mutex_);  // since the thread last looked
+  std::map<Ticket, Waiting> waiting_ ABSL_GUARDED_BY(mutex_);  // the earliest deadline first
+  uint64_t waits_ ABSL_GUARDED_BY(mutex_) = 0;                 // ever
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;                   // of all that wait
+  std::set<std::string> published_ ABSL_GUARDED_BY(mutex_);    // since the thread last looked
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

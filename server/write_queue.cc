@@ -57,18 +57,9 @@ void WriteQueue::Run() {
 
 void WriteQueue::Do(std::deque<Job> jobs) {
   std::vector<Mutation> mutations;
-  std::vector<Job> wanted;
-  for (Job& job : jobs) {
-    if (absl::Status status = job.still_wanted(); !status.ok()) {
-      job.done(std::move(status));
-      continue;
-    }
-    mutations.push_back(std::move(job.mutation));
-    wanted.push_back(std::move(job));
-  }
-  if (mutations.empty()) return;
+  for (Job& job : jobs) mutations.push_back(std::move(job.mutation));
   auto results = directory_.Commit(mutations);
-  for (size_t i = 0; i < wanted.size(); i++) wanted[i].done(std::move(results[i]));
+  for (size_t i = 0; i < jobs.size(); i++) jobs[i].done(std::move(results[i]));
 }
 
 }  // namespace ringd::server

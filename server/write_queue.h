@@ -22,8 +22,6 @@ class WriteQueue {
 
   struct Job {
     Mutation mutation;
-    // Asked just before the mutation would be done: not OK (deadline passed, caller gone) answers it undone.
-    std::function<absl::Status()> still_wanted;
     std::function<void(absl::StatusOr<MutationResult>)> done;
   };
 

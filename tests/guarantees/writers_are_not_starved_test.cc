@@ -26,7 +26,6 @@ Mutation AddNode(const std::string& id) {
 absl::StatusOr<MutationResult> Do(WriteQueue& writes, Mutation mutation) {
   std::promise<absl::StatusOr<MutationResult>> done;
   writes.Submit({.mutation = std::move(mutation),
-                 .still_wanted = [] { return absl::OkStatus(); },
                  .done = [&](absl::StatusOr<MutationResult> result) { done.set_value(std::move(result)); }});
   return done.get_future().get();
 }

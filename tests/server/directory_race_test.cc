@@ -189,12 +189,9 @@ class DirectoryRace : public ::testing::Test {
       mutation.request_id = std::to_string(seed) + "-" + std::to_string(i);
       // The code alone: Debian's Abseil counts references to a Status where the thread sanitizer does not see it.
       support::Shared<std::optional<absl::StatusCode>> answer;
-      queue_->Submit({.mutation = std::move(mutation),
-                      .still_wanted = [] { return absl::OkStatus(); },
-                      .done =
-                          [&](const absl::StatusOr<MutationResult>& result) {
-                            answer.Update([&](auto& code) { code = result.status().code(); });
-                          }});
+      queue_->Submit({.mutation = std::move(mutation), .done = [&](const absl::StatusOr<MutationResult>& result) {
+                        answer.Update([&](auto& code) { code = result.status().code(); });
+                      }});
       const absl::StatusCode code = *answer.Await([](const auto& got) { return got.has_value(); });
       if (code == absl::StatusCode::kOk) ++accepted_;
       answered_.Update([](int& count) { ++count; });

@@ -48,6 +48,12 @@ v1::BatchLookupRequest BatchRequest(int keys, uint32_t owners) {
   return request;
 }
 
+absl::Status AnswerBatch(const RingState& state, const v1::BatchLookupRequest& request,
+                         v1::BatchLookupResponse* response) {
+  return AnswerBatchLookup(
+      state, request, [] { return absl::OkStatus(); }, response);
+}
+
 v1::LookupResponse Answer(const RingState& state, const v1::LookupRequest& request) {
   v1::LookupResponse response;
   const absl::Status status = AnswerLookup(state, request, &response);
@@ -57,7 +63,7 @@ v1::LookupResponse Answer(const RingState& state, const v1::LookupRequest& reque
 
 v1::BatchLookupResponse Answer(const RingState& state, const v1::BatchLookupRequest& request) {
   v1::BatchLookupResponse response;
-  const absl::Status status = AnswerBatchLookup(state, request, &response);
+  const absl::Status status = AnswerBatch(state, request, &response);
   EXPECT_TRUE(status.ok()) << status;
   return response;
 }
@@ -84,7 +90,7 @@ TEST(Lookup, ARingWithoutAWeightedNodeHasNoOwners) {
     v1::LookupResponse one;
     v1::BatchLookupResponse batch;
     for (const absl::Status& status :
-         {AnswerLookup(state, KeyRequest("k", 1), &one), AnswerBatchLookup(state, BatchRequest(1, 1), &batch)}) {
+         {AnswerLookup(state, KeyRequest("k", 1), &one), AnswerBatch(state, BatchRequest(1, 1), &batch)}) {
       EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
       EXPECT_EQ(ring::ReasonOf(status), ring::kRingEmpty);
       EXPECT_EQ(std::string(status.message()), "ring \"r\": no node has a weight above 0");
@@ -206,7 +212,7 @@ TEST(Lookup, ABatchWhoseAnswerPassesTheLimitOfBytesIsRefused) {
   }
   const RingState over = StateWithAnAnswerOf(1);
   v1::BatchLookupResponse response;
-  const absl::Status status = AnswerBatchLookup(over, largest, &response);
+  const absl::Status status = AnswerBatch(over, largest, &response);
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_EQ(over.lookups.OfRing(), 0u) << "what was not answered is not counted";
   EXPECT_EQ(ring::ReasonOf(status), ring::kLimitExceeded);
@@ -220,6 +226,23 @@ TEST(Lookup, ABatchWhoseAnswerPassesTheLimitOfBytesIsRefused) {
       EXPECT_EQ(OwnersOfKey(next, i), IdsOf(Answer(state, KeyRequest(small.keys(i), 2)).owners()));
     }
   }
+}
+
+// B122 (grpc/grpc#10418): what nobody waits for any more is not worked on to its end.
+TEST(Lookup, ABatchThatIsNoLongerWantedIsGivenUpOnTheWay) {
+  const RingState state = ThreeNodes();
+  for (const int looks : {1, 2, 10}) {
+    int asked = 0;
+    v1::BatchLookupResponse response;
+    const absl::Status status = AnswerBatchLookup(
+        state, BatchRequest(10'000, 1),
+        [&] { return ++asked < looks ? absl::OkStatus() : absl::CancelledError("the caller has gone"); }, &response);
+    EXPECT_TRUE(absl::IsCancelled(status)) << status;
+    EXPECT_EQ(asked, looks) << "it went on";
+    EXPECT_LT(response.owner_indices_size(), looks * 1'000);
+  }
+  EXPECT_EQ(state.lookups.OfRing(), 0u) << "what was not answered is not counted";
+  EXPECT_EQ(Answer(state, BatchRequest(1'000, 1)).owner_indices_size(), 1'000) << "nothing is left behind";
 }
 
 }  // namespace

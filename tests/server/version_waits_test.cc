@@ -36,7 +36,7 @@ class VersionWaitsTest : public ::testing::Test {
   std::shared_ptr<AnswerBox> Wait(const std::string& ring, ring::Version version, Clock::time_point deadline,
                                   size_t bytes = 1) {
     auto box = std::make_shared<AnswerBox>();  // the wait holds it too
-    waits_->Wait(ring, version, deadline, bytes, [box](absl::StatusOr<RingStatePtr> result) {
+    ticket_ = waits_->Wait(ring, version, deadline, bytes, [box](absl::StatusOr<RingStatePtr> result) {
       box->Update([&](Answer& answer) {
         answer.what = std::move(result);
         answer.thread = std::this_thread::get_id();
@@ -56,6 +56,7 @@ class VersionWaitsTest : public ::testing::Test {
   }
   static Clock::time_point Far() { return Clock::now() + std::chrono::hours(1); }
 
+  VersionWaits::Ticket ticket_;  // of the last wait
   TestDirectory directory_;
   std::optional<VersionWaits> waits_{std::in_place, *directory_};
 };
@@ -166,6 +167,23 @@ TEST_F(VersionWaitsTest, MoreBytesThanTheLimitAreRefusedUntilOthersAreAnswered) 
   const auto again = Wait("r", {1, 4}, Far(), VersionWaits::kMaxBytes / 2);
   directory_.Do(Add("r", "n3"));
   for (const auto& box : {rest.get(), again.get()}) EXPECT_EQ(VersionOf(*box), "1/4");
+}
+
+TEST_F(VersionWaitsTest, ACallerThatGoesEndsItsWaitAndNoOther) {
+  const Clock::time_point deadline = Far();
+  const auto first = Wait("r", {1, 3}, deadline, VersionWaits::kMaxBytes / 2);
+  const auto gone = Wait("r", {1, 3}, deadline, VersionWaits::kMaxBytes / 2);
+  const VersionWaits::Ticket ticket = ticket_;
+  EXPECT_TRUE(absl::IsResourceExhausted(StatusOf(*Wait("r", {1, 3}, deadline, 2))));
+  waits_->Cancel(ticket);
+  EXPECT_TRUE(absl::IsCancelled(StatusOf(*gone)));
+  EXPECT_FALSE(Answered(*first));
+  const auto next = Wait("r", {1, 3}, deadline, 2);  // what it held is free
+  waits_->Cancel(ticket);
+  directory_.Do(Add("r", "n2"));
+  for (const auto& box : {first.get(), next.get()}) EXPECT_EQ(VersionOf(*box), "1/3");
+  waits_->Cancel(ticket_);  // it has been answered
+  EXPECT_EQ(gone->Get().times + next->Get().times, 2);
 }
 
 TEST_F(VersionWaitsTest, StopEndsEveryWaitAndWhatComesLater) {

@@ -1,5 +1,5 @@
-// How often this program has taken memory by operator new. Include it in one source file of a program that is not built
-// with the thread sanitizer, which has operators of its own: without the label nogrpc.
+// How often this program has taken memory by operator new, and how much in all. Include it in one source file of a program
+// that is not built with the thread sanitizer, which has operators of its own: without the label nogrpc.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,12 @@
 
 namespace ringd::support {
 inline std::size_t allocations = 0;
+inline std::size_t allocated_bytes = 0;
 }
 
 void* operator new(std::size_t size) {
   ++ringd::support::allocations;
+  ringd::support::allocated_bytes += size;
   void* memory = std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;

@@ -1,0 +1,92 @@
+#include "server/mutations.h"
+
+#include <string>
+#include <utility>
+
+#include "fmt/format.h"
+#include "proto/codec.h"
+#include "proto/serialize.h"
+#include "ring/error.h"
+#include "ring/hash.h"
+#include "server/responses.h"
+
+namespace ringd::server {
+namespace {
+
+using What = decltype(Mutation::what);
+
+// A fingerprint of the request's content: equal for a retry, and different for another request under the same id.
+template <class Request>
+uint64_t Fingerprint(const Request& request) {
+  Request content = request;
+  content.mutable_options()->clear_request_id();
+  return ring::HashKey(Request::descriptor()->full_name() + SerializeDeterministic(content));
+}
+
+template <class Request>
+absl::StatusOr<Mutation> MutationOf(const Request& request, absl::StatusOr<What> what) {
+  if (!what.ok()) return ring::Prefixed(fmt::format("ring {}: ", ring::Quote(request.ring())), what.status());
+  const v1::MutationOptions& options = request.options();
+  Mutation mutation{.ring = request.ring(),
+                    .what = *std::move(what),
+                    .request_id = options.request_id(),
+                    .reason = options.reason(),
+                    .validate_only = options.validate_only(),
+                    .force = options.force()};
+  if (options.has_expected_version()) mutation.expected_version = ringd::FromProto(options.expected_version());
+  if (!mutation.request_id.empty()) mutation.request_fingerprint = Fingerprint(request);
+  return mutation;
+}
+
+absl::StatusOr<What> OneOperation(absl::StatusOr<ring::Operation> operation) {
+  if (!operation.ok()) return operation.status();
+  ChangeNodes change;
+  change.operations.push_back(*std::move(operation));
+  return change;
+}
+
+absl::StatusOr<What> CreationOf(const v1::CreateRingRequest& request) {
+  auto placement = ringd::FromProto(request.placement());
+  if (!placement.ok()) return placement.status();
+  CreateRing create{.settings = {.placement = *std::move(placement)},
+                    .labels = {request.labels().begin(), request.labels().end()},
+                    .history_limits = FromProto(request.history_limits())};
+  if (request.has_default_weight()) create.settings.default_weight = request.default_weight();
+  return create;
+}
+
+absl::StatusOr<What> ChangeOf(const v1::ApplyChangesRequest& request) {
+  ChangeNodes change;
+  for (const v1::NodeOperation& operation : request.operations()) {
+    auto converted = ringd::FromProto(operation);
+    if (!converted.ok()) return converted.status();
+    change.operations.push_back(*std::move(converted));
+  }
+  return change;
+}
+
+}  // namespace
+
+absl::StatusOr<Mutation> ToMutation(const v1::CreateRingRequest& request) {
+  return MutationOf(request, CreationOf(request));
+}
+
+absl::StatusOr<Mutation> ToMutation(const v1::DeleteRingRequest& request) { return MutationOf(request, DeleteRing{}); }
+
+absl::StatusOr<Mutation> ToMutation(const v1::AddNodeRequest& request) {
+  return MutationOf(request, OneOperation(ringd::FromProto(request.node())));
+}
+
+absl::StatusOr<Mutation> ToMutation(const v1::RemoveNodeRequest& request) {
+  return MutationOf(request, OneOperation(ring::RemoveNode{.id = request.node_id()}));
+}
+
+absl::StatusOr<Mutation> ToMutation(const v1::UpdateNodeRequest& request) {
+  return MutationOf(request, OneOperation(ringd::FromProto(request.node(), request.update_mask())));
+}
+
+absl::StatusOr<Mutation> ToMutation(const v1::ApplyChangesRequest& request) {
+  return MutationOf(request, ChangeOf(request));
+}
+
+}  // namespace ringd::server

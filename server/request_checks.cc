@@ -73,7 +73,7 @@ absl::Status CheckText(std::string_view what, std::string_view text, size_t max)
 }
 
 absl::Status CheckNodeId(std::string_view id) {
-  if (id.empty()) return ring::InvalidField("node id is empty; a node id is required");
+  if (id.empty()) return ring::InvalidField(fmt::format("node id is empty, it must have 1..{} bytes", kMaxName));
   return CheckText("node id", id, kMaxName);
 }
 
@@ -124,7 +124,7 @@ absl::Status CheckOwners(const auto& request) {
 }
 
 absl::Status CheckKey(std::string_view key, size_t max) {
-  if (key.empty()) return ring::InvalidField("key is empty");
+  if (key.empty()) return ring::InvalidField(fmt::format("key is empty, it must have 1..{} bytes", max));
   if (key.size() > max) {
     return ring::InvalidField(fmt::format("key {} has {} bytes, the limit is {}", ring::Quote(key), key.size(), max));
   }

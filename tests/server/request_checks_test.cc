@@ -242,7 +242,7 @@ TEST(RequestChecks, ANodeIdHasOneTo255BytesWithoutControlCharacters) {
     EXPECT_TRUE(checks[i]("n").ok());
     EXPECT_TRUE(checks[i](Bytes(255)).ok());
     for (const std::string& character : kNoControls) EXPECT_TRUE(checks[i](character).ok()) << character;
-    ExpectInvalid(checks[i](""), {"ring \"r1\": ", "node id is empty"});
+    ExpectInvalid(checks[i](""), {"ring \"r1\": ", "node id is empty, it must have 1..255 bytes"});
     ExpectInvalid(checks[i](Bytes(256)), {"ring \"r1\": ", "node id " + ring::Quote(Bytes(256)), "256", "255"});
     for (const std::string& character : kControls) {
       const std::string id = "a" + character + "b";
@@ -336,8 +336,8 @@ TEST(RequestChecks, AKeyIsNotEmptyAndNotTooLong) {
     EXPECT_TRUE(lookup(key).ok());
     EXPECT_TRUE(batch(key).ok());
   }
-  ExpectInvalid(lookup(""), {"ring \"r1\": ", "key is empty"});
-  ExpectInvalid(batch(""), {"ring \"r1\": ", "keys[1]: key is empty"});
+  ExpectInvalid(lookup(""), {"ring \"r1\": ", "key is empty, it must have 1..8 bytes"});
+  ExpectInvalid(batch(""), {"ring \"r1\": ", "keys[1]: key is empty, it must have 1..8 bytes"});
   ExpectInvalid(lookup("123456789"), {"ring \"r1\": ", "key \"123456789\" has 9 bytes, the limit is 8"});
   ExpectInvalid(batch("123456789"), {"ring \"r1\": ", "keys[1]: key \"123456789\" has 9 bytes, the limit is 8"});
 }

@@ -58,7 +58,9 @@ class ExhaustionTest(ProcessCase):
         self.assertEqual(refused.exception.code, "RESOURCE_EXHAUSTED", refused.exception.text)
         self.assertGreater(len(added), 5)
         self.assertTrue(serves(client))
-        self.assertEqual(client.health("ringd.v1.Directory.Write"), "NOT_SERVING")
+        # B97 (alexfalkowski/go-service#2830): what does not work is told, and only that.
+        self.assertEqual([client.health(service) for service in ("", "ringd.v1.Directory", "ringd.v1.Directory.Write")],
+                         ["SERVING", "SERVING", "NOT_SERVING"])
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         client.add("r", "room again")
         added.append("room again")

@@ -9,7 +9,9 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-from ringd_client import BIG, Refused, Watch, add, hashed, remove, update  # noqa: E402
+import grpc  # noqa: E402
+
+from ringd_client import BIG, Refused, Watch, add, hashed, key_of, remove, update  # noqa: E402
 from server_case import ServerCase  # noqa: E402
 from stubs import pb  # noqa: E402
 
@@ -22,7 +24,19 @@ def field(number, wire_type, payload):
     return tag + (bytes([len(payload)]) + payload if wire_type == 2 else payload)
 
 
-class LimitsTest(ServerCase):
+class LimitsCase(ServerCase):
+    def versions(self):
+        return [(ring.name, key_of(ring.version)) for ring in self.client.ListRings().rings]
+
+    def refused(self, code, call, *arguments, **fields):
+        """The call is refused, and changes nothing."""
+        before = self.versions()
+        error = super().refused(code, call, *arguments, **fields)
+        self.assertEqual(self.versions(), before)
+        return error
+
+
+class LimitsTest(LimitsCase):
     def add_node(self, code=None, mentions=(), **fields):
         """Adds a node: with a code, it must be refused with it and leave the ring as it was."""
         if code is None:
@@ -105,14 +119,14 @@ class LimitsTest(ServerCase):
             self.refused(INVALID, self.client.apply, self.ring, [update("n", **{name: "x" * 256})])
 
     def test_control_characters(self):
-        """Node id, hash_key and zone take no control character (C0, DEL, C1); what looks like one is taken."""
+        """Node id, hash_key, zone and address take no control character (C0, DEL, C1); what looks like one is taken."""
         self.client.make_ring(self.ring)
         for character in ("\0", "\x01", "\t", "\n", "\r", "\x1b", "\x1f", "\x7f", "\x80", "\x85", "\x9f"):
             self.add_node(INVALID, id="a%sb" % character)
-            self.add_node(INVALID, id="n", zone=character)
-            self.add_node(INVALID, id="n", hash_key="x" + character)
+            for name in ("zone", "hash_key", "address"):
+                self.add_node(INVALID, id="n", **{name: "x" + character})
         for index, character in enumerate((" ", "\xa0", "\xad", "~", "é", "ÿ", "\u2028", "ключ", "😀", '"', "\\")):
-            self.add_node(id="a%sb" % character, zone=character, hash_key="%d%s" % (index, character))
+            self.add_node(id="a%sb" % character, zone=character, hash_key="%d%s" % (index, character), address=character)
         self.assertEqual(len(self.client.nodes(self.ring)), 11)
 
     def test_metadata(self):
@@ -356,6 +370,10 @@ class LimitsTest(ServerCase):
             watch = Watch(self.client, **options)
             self.addCleanup(watch.cancel)
             self.assertEqual(watch.wait_ended(), INVALID, options)
+        held = pb.HeldRing(ring="a", position=position)
+        with self.assertRaises(grpc.RpcError) as caught:
+            list(self.client.stub.Watch(pb.WatchRequest(selector={"all": {}}, held=[held, held]), timeout=10))
+        self.assertEqual((caught.exception.code().name, caught.exception.details()), (INVALID, 'ring "a" is held twice'))
         watch = Watch(self.client, rings=["r%d" % i for i in range(10001)])
         self.addCleanup(watch.cancel)
         self.assertEqual(watch.wait_ended(), TOO_MANY)
@@ -372,7 +390,7 @@ class LimitsTest(ServerCase):
         self.assertEqual(Refused(caught.exception).reason, "INVALID_FIELD")
 
 
-class LimitFlagsTest(ServerCase):
+class LimitFlagsTest(LimitsCase):
     """The limits that flags set, with small values."""
 
     FLAGS = ("--max-rings", "5", "--max-nodes", "3", "--max-points", "20", "--max-batch-keys", "4", "--max-key-bytes",

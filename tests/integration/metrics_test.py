@@ -10,73 +10,20 @@ import subprocess
 import sys
 import time
 import unittest
-import urllib.error
-import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 
 from certificates import ADMIN, Certificates  # noqa: E402
+from http2 import END_STREAM, Http2  # noqa: E402
+from metrics_page import Page, get  # noqa: E402
 from ringd_client import Refused, add, remove  # noqa: E402
 from ringd_process import eventually  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
 from stubs import pb  # noqa: E402
 
 README = os.path.join(HERE, "..", "..", "server", "README.md")
-LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"'
-SAMPLE = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(%s(?:,%s)*)\})? (\S+)" % (LABEL, LABEL))
 MAX_SERIES = 10000
-
-
-def get(endpoint, path="/metrics"):
-    """Status, headers and body of an answer."""
-    try:
-        with urllib.request.urlopen("http://%s%s" % (endpoint, path), timeout=30) as answer:
-            return answer.status, answer.headers, answer.read()
-    except urllib.error.HTTPError as error:
-        return error.code, error.headers, error.read()
-
-
-class Page:
-    """A page of metrics, refused where Prometheus would refuse it: series[name][labels] is a value."""
-
-    def __init__(self, body):
-        self.text = body.decode("utf-8")  # strict: another byte makes Prometheus drop the whole page
-        self.types, self.series = {}, {}
-        for line in self.text.split("\n")[:-1]:
-            if line.startswith("# "):
-                kind, name, rest = line[2:].split(" ", 2)
-                if kind == "TYPE":
-                    self.types[name] = rest
-                continue
-            found = SAMPLE.fullmatch(line)
-            if found is None:
-                raise AssertionError("no sample: %r" % line)
-            labels = tuple((key, self.unescape(value)) for key, value in re.findall(LABEL, found.group(2) or ""))
-            series = self.series.setdefault(found.group(1), {})
-            if labels in series:
-                raise AssertionError("twice: %r" % line)
-            series[labels] = float(found.group(found.lastindex))
-
-    @staticmethod
-    def unescape(value):
-        return re.sub(r"\\(.)", lambda found: "\n" if found.group(1) == "n" else found.group(1), value)
-
-    @property
-    def size(self):
-        return sum(len(series) for series in self.series.values())
-
-    def get(self, name, **labels):
-        """The one value of that name and these labels, among others."""
-        found = [value for key, value in self.series.get(name, {}).items() if set(labels.items()) <= set(key)]
-        if len(found) != 1:
-            raise AssertionError("%d series %s %s" % (len(found), name, labels))
-        return found[0]
-
-    def labelled(self, **labels):
-        """The names of all series that carry these labels."""
-        return sorted(name for name, series in self.series.items() for key in series
-                      if set(labels.items()) <= set(key))
 
 
 class MetricsTest(ProcessCase):
@@ -224,10 +171,12 @@ class MetricsTest(ProcessCase):
         for first in range(0, 50000, 10000):
             self.client.BatchLookup(ring="r", keys=[b"key-%d" % i for i in range(first, first + 10000)])
         self.assertEqual(self.scrape().size, before.size)
-        for i in range(2000):
-            self.assertRaises(Refused, self.client.Lookup, ring="unknown-%d" % i, key=b"k")
+        for first in range(0, 20000, 1000):
+            for call in [self.client.stub.Lookup.future(pb.LookupRequest(ring="unknown-%d" % i, key=b"k"), timeout=30)
+                         for i in range(first, first + 1000)]:
+                self.assertEqual(call.exception().code().name, "NOT_FOUND")
         page = self.scrape()
-        self.assertEqual((page.size, page.get("ringd_rpc_lookups_unknown_ring_total")), (before.size, 2000))
+        self.assertEqual((page.size, page.get("ringd_rpc_lookups_unknown_ring_total")), (before.size, 20000))
         self.assertNotIn("unknown-", page.text)
         for first in range(0, 5000, 500):
             passing = ["passes-%d" % i for i in range(first, first + 500)]
@@ -237,14 +186,16 @@ class MetricsTest(ProcessCase):
             self.assertEqual(page.labelled(node=passing[0]), [], "over the cap of 100 nodes")
             self.assertEqual(page.get("ringd_node_imbalance_ratio_count"), 510)
             self.client.apply("r", [remove(node) for node in passing], force=True)
-        for i in range(100):
-            client = self.connect(self.server, ("grpc.primary_user_agent", "caller-%d" % i))
-            client.Lookup(ring="r", key=b"k")
-            client.close()
+        request = pb.LookupRequest(ring="r", key=b"k").SerializeToString()
+        for i in range(2000):
+            connection = Http2(self.server.endpoint)
+            stream = connection.call("/ringd.v1.Directory/Lookup", request, user_agent="caller-%d" % i)
+            connection.frames_until(lambda kind, flags, of, _: of == stream and flags & END_STREAM)
+            connection.close()
         page = self.scrape()
         self.assertEqual(page.size, before.size)
         self.assertNotIn("caller-", page.text)
-        self.assertEqual(sum(page.series["ringd_rpc_lookups_total"].values()), 50000 + 100)
+        self.assertEqual(sum(page.series["ringd_rpc_lookups_total"].values()), 50000 + 2000)
 
     def test_names_of_every_kind(self):
         """B104 (alibaba/yalantinglibs#1207), B105 (prometheus/prometheus#4803): a name is refused, or the page is one

@@ -14,7 +14,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-from ringd_process import RINGD, refused_start, ringctl  # noqa: E402
+from ringd_process import RINGD, closed_port, refused_start, ringctl  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
 
 NOBODY = 65534
@@ -40,8 +40,8 @@ class StartCase(ProcessCase):
 
 class StartTest(StartCase):
     def test_port_in_use(self):
-        """B86, B106 (jupp0r/prometheus-cpp#560): a taken port of any listener is one line with the address, and
-        no start."""
+        """B86 (grpc/grpc#17298), B106 (jupp0r/prometheus-cpp#560): a taken port of any listener is one line with the
+        address, and no start; by another server, another program, or another listener of its own."""
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             taken.listen()
@@ -49,6 +49,9 @@ class StartTest(StartCase):
             for flags in (self.flags("--init", listen=address), self.flags("--init", http=address),
                           self.flags("--init", "--metrics-listen", address)):
                 self.refused(*flags, mentions=[address, "in use"])
+        one = "127.0.0.1:%d" % closed_port()
+        for flags in (self.flags("--init", listen=one, http=one), self.flags("--init", "--metrics-listen", one, http=one)):
+            self.refused(*flags, mentions=[one, "in use"])
         server = self.serve(os.path.join(self.folder, "other"))
         self.refused(*self.flags("--init", listen=server.endpoint), mentions=[server.endpoint, "in use"])
         self.refused(*self.flags("--init", http=server.http_endpoint), mentions=[server.http_endpoint, "in use"])

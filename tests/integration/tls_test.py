@@ -298,6 +298,13 @@ class CertificateScriptTest(TlsCase):
 class AddressesTest(TlsCase):
     """B88 (grpc/grpc#4284, #27023, #30185): families of addresses, with mTLS."""
 
+    def test_addresses_of_nodes_are_only_told(self):
+        """A node's address may be of any family, or none at all: the directory does not call it."""
+        admin = self.connect_as("admin", self.serve_tls())
+        addresses = ("[fe80::1]:1", "[fe80::1%eth0]:1", "10.0.0.1", "unix:/run/x.sock", "a:b:c", "::1:7440")
+        admin.make_ring("r", [{"id": address, "address": address} for address in addresses])
+        self.assertEqual({node.address for node in admin.nodes("r").values()}, set(addresses))
+
     def test_addresses_are_reached_as_they_say(self):
         server = self.serve_tls("--listen", "[::]:0,[::1]:0,localhost:0", address="0.0.0.0:0")
         ports = [endpoint.rsplit(":", 1)[1] for endpoint in server.endpoints]

@@ -117,8 +117,8 @@ def closed_port():
         return probe.getsockname()[1]
 
 
-def eventually(condition, what, patience=PATIENCE):
-    """Waits until the condition holds and answers its value."""
+def eventually(condition, what, patience=PATIENCE, every=0.01):
+    """Waits until the condition holds and answers its value. It is asked again after so many seconds."""
     deadline = time.monotonic() + patience
     while True:
         value = condition()
@@ -126,7 +126,7 @@ def eventually(condition, what, patience=PATIENCE):
             return value
         if time.monotonic() > deadline:
             raise AssertionError("did not happen within %d s: %s" % (patience, what))
-        time.sleep(0.01)
+        time.sleep(every)
 
 
 class Watcher:

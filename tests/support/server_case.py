@@ -47,7 +47,9 @@ class ServerCase(unittest.TestCase):
         self.assertEqual(error.code, code, error.text)
         self.assertIsNotNone(error.reason, (error.text, error.infos))
         self.assertRegex(error.reason, "^[A-Z][A-Z0-9_]+$")
-        self.assertTrue(error.text)
+        # One line, of characters that show, and cut: whatever the caller sent.
+        self.assertTrue(error.text.isprintable(), repr(error.text))
+        self.assertTrue(0 < len(error.text) < 800, error.text)
         if reason is not None:
             self.assertEqual(error.reason, reason, error.text)
         for text in mentions:

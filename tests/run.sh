@@ -12,7 +12,7 @@ errors in build-tests/, and runs the lints and every test. The last line is the 
 
   --all          then what takes longer: clang++ with -Wthread-safety, clang-tidy, AddressSanitizer and
                  UndefinedBehaviorSanitizer over all tests, ThreadSanitizer over those without gRPC, the stages
-                 of deploy/Dockerfile (as root, with Debian's mirror), each bench once
+                 of deploy/Dockerfile (as root, with Debian's mirror), the tests that take minutes, each bench once
   --no-install   install nothing
   -h, --help     this text
 HELP
@@ -109,12 +109,13 @@ sanitizer() {
 stage 'packages' packages
 stage 'lint' lint
 stage 'build, g++' build tests
-stage 'tests' run_tests tests --label-exclude '^lint$'
+stage 'tests' run_tests tests --label-exclude '^(lint|long)$'
 if [ $all = yes ]; then
   stage 'build, clang++' build clang
   stage 'clang-tidy' tests/lint/tidy.py build-clang
   stage 'tests, asan and ubsan' sanitizer asan
   stage 'tests without gRPC, tsan' sanitizer tsan
   stage 'Dockerfile' tests/integration/dockerfile_test.py
+  stage 'long tests' run_tests long
   if [ -x tests/bench/run.sh ]; then stage 'benches, once' tests/bench/run.sh --quick; fi
 fi

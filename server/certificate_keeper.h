@@ -14,8 +14,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ring/mutex.h"
 #include "server/certificates.h"
-#include "server/mutex.h"
 
 namespace ringd::server {
 

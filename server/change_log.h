@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "server/mutex.h"
+#include "ring/mutex.h"
 #include "server/store.h"
 
 namespace ringd::server {

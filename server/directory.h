@@ -22,12 +22,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ring/mutex.h"
 #include "ring/node.h"
 #include "ring/ring.h"
 #include "ring/version.h"
 #include "server/change_log.h"
 #include "server/lookup_counts.h"
-#include "server/mutex.h"
 #include "server/store.h"
 
 namespace ringd::server {

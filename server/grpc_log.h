@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "server/mutex.h"
+#include "ring/mutex.h"
 
 namespace ringd::server {
 

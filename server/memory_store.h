@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "server/mutex.h"
+#include "ring/mutex.h"
 #include "server/store.h"
 
 namespace ringd::server {

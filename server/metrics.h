@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "prometheus/collectable.h"
+#include "ring/mutex.h"
 #include "server/metric_families.h"
-#include "server/mutex.h"
 #include "server/ring_metrics.h"
 
 namespace ringd::server {

@@ -13,6 +13,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "ring/error.h"
+#include "ring/mutex.h"
 #include "server/admin_http.h"
 #include "server/auth.h"
 #include "server/build_commit.h"

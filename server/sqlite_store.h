@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "ring/mutex.h"
 #include "server/data_dir.h"
-#include "server/mutex.h"
 #include "server/sqlite_db.h"
 #include "server/store.h"
 

@@ -5,7 +5,7 @@
 
 #include "grpc/grpc.h"
 #include "grpc/grpc_security.h"
-#include "server/mutex.h"
+#include "ring/mutex.h"
 
 namespace ringd::server {
 namespace {

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "ring/mutex.h"
 #include "server/directory.h"
-#include "server/mutex.h"
 
 namespace ringd::server {
 

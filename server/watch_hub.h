@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/mutex.h"
+#include "ring/mutex.h"
 #include "server/store.h"
 #include "server/watch_session.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "grpcpp/support/server_callback.h"
+#include "ring/mutex.h"
 #include "ringd/v1/directory.pb.h"
-#include "server/mutex.h"
 #include "server/rpc_metrics.h"
 #include "server/watch_hub.h"
 #include "server/watch_session.h"

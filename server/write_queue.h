@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "ring/mutex.h"
 #include "server/directory.h"
-#include "server/mutex.h"
 
 namespace ringd::server {
 

@@ -1,9 +1,7 @@
 #include "ringd/local_ring.h"
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -18,6 +16,7 @@
 #include "proto/codec.h"
 #include "proto/status_codec.h"
 #include "ring/error.h"
+#include "ring/mutex.h"
 
 namespace ringd {
 namespace {
@@ -89,10 +88,10 @@ class LocalRing::Driver {
 
   ~Driver() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
-    wake_.notify_one();
+    wake_.NotifyOne();
     thread_.join();
   }
 
@@ -132,14 +131,17 @@ class LocalRing::Driver {
   }
 
   absl::Status WaitReady(std::chrono::milliseconds timeout) const {
-    std::unique_lock lock(mutex_);
-    const auto ready = [this] { return status_.version != Version() || status_.state == LocalRingState::kDistrusted; };
-    if (published_.wait_for(lock, timeout, ready)) return absl::OkStatus();
-    return status_.problem;
+    const auto until = Clock::now() + timeout;
+    const MutexLock lock(mutex_);
+    while (status_.version == Version() && status_.state != LocalRingState::kDistrusted) {
+      if (Clock::now() >= until) return status_.problem;
+      published_.WaitUntil(mutex_, until);
+    }
+    return absl::OkStatus();
   }
 
   LocalRingStatus status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     LocalRingStatus status = status_;
     if (current_at_ != Clock::time_point::min()) {
       status.age = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - current_at_);
@@ -174,14 +176,14 @@ class LocalRing::Driver {
   // The next message; nothing when the machine wants to be woken or the copy is being destroyed. After that it waits
   // for a message, however long it takes.
   std::optional<Message> NextMessage() {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     while (inbox_.empty()) {
       if (stopping_now_) {
-        wake_.wait(lock);
+        wake_.Wait(mutex_);
       } else if (stopping_) {
         stopping_now_ = true;
         return std::nullopt;
-      } else if (wake_.wait_until(lock, machine_.wake_at()) == std::cv_status::timeout) {
+      } else if (!wake_.WaitUntil(mutex_, machine_.wake_at())) {
         return std::nullopt;
       }
     }
@@ -226,9 +228,9 @@ class LocalRing::Driver {
         NewChannel(options_.directory.endpoints[endpoint_], credentials_, tls.has_value() ? tls->server_name : "");
     auto call = std::make_unique<WatchCall>(v1::Directory::NewStub(channel), std::move(request),
                                             [this](WatchCall* from, WatchCall::Happening what) {
-                                              const std::lock_guard lock(mutex_);
+                                              const MutexLock lock(mutex_);
                                               inbox_.push_back({from, std::move(what)});
-                                              wake_.notify_one();
+                                              wake_.NotifyOne();
                                             });
     current_ = call.get();
     calls_.emplace(current_, std::move(call));
@@ -258,11 +260,11 @@ class LocalRing::Driver {
       shown_ = machine_.held();
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       status_ = std::move(status);
       current_at_ = machine_.current_at();
     }
-    published_.notify_all();
+    published_.NotifyAll();
     if (changed && options_.on_change) options_.on_change(this->status());
   }
 
@@ -281,14 +283,13 @@ class LocalRing::Driver {
   WatchCall* current_ = nullptr;
   std::map<WatchCall*, std::unique_ptr<WatchCall>> calls_;  // the current one, and cancelled ones that are not done
 
-  // Guarded by mutex_.
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  mutable std::condition_variable published_;
-  std::deque<Message> inbox_;
-  bool stopping_ = false;
-  LocalRingStatus status_;
-  Clock::time_point current_at_ = Clock::time_point::min();
+  mutable Mutex mutex_;
+  CondVar wake_;
+  mutable CondVar published_;
+  std::deque<Message> inbox_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  LocalRingStatus status_ ABSL_GUARDED_BY(mutex_);
+  Clock::time_point current_at_ ABSL_GUARDED_BY(mutex_) = Clock::time_point::min();
 
   std::thread thread_;
 };

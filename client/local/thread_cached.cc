@@ -4,9 +4,9 @@ namespace ringd {
 namespace {
 
 struct Places {
-  std::mutex mutex;
-  std::vector<size_t> free;
-  size_t taken = 0;
+  Mutex mutex;
+  std::vector<size_t> free ABSL_GUARDED_BY(mutex);
+  size_t taken ABSL_GUARDED_BY(mutex) = 0;
 };
 
 // Never destroyed: objects of other files may outlive it.
@@ -19,7 +19,7 @@ Places& TheOnes() {
 
 size_t CachePlaces::Take() {
   Places& places = TheOnes();
-  const std::lock_guard lock(places.mutex);
+  const MutexLock lock(places.mutex);
   if (places.free.empty()) return places.taken++;
   const size_t place = places.free.back();
   places.free.pop_back();
@@ -28,7 +28,7 @@ size_t CachePlaces::Take() {
 
 void CachePlaces::GiveBack(size_t place) {
   Places& places = TheOnes();
-  const std::lock_guard lock(places.mutex);
+  const MutexLock lock(places.mutex);
   places.free.push_back(place);
 }
 

@@ -11,9 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
+
+#include "ring/mutex.h"
 
 namespace ringd {
 
@@ -32,7 +33,7 @@ class ThreadCached {
   ThreadCached(const ThreadCached&) = delete;
 
   void Set(std::shared_ptr<const T> value) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // The old value is destroyed by `value`, without the lock.
     std::swap(value_, value);
     stamp_.store(NewStamp(), std::memory_order_release);
@@ -49,7 +50,7 @@ class ThreadCached {
 
   // The value to hold on to.
   std::shared_ptr<const T> Share() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return value_;
   }
 
@@ -77,7 +78,7 @@ class ThreadCached {
     Entry& entry = (*owner)[place_];
     Entry next;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       next = {.stamp = stamp_.load(std::memory_order_relaxed), .value = value_};
     }
     std::swap(entry, next);
@@ -89,8 +90,8 @@ class ThreadCached {
 
   const size_t place_;
   std::atomic<uint64_t> stamp_ = NewStamp();
-  mutable std::mutex mutex_;
-  std::shared_ptr<const T> value_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const T> value_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ringd

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -14,6 +12,7 @@
 #include "proto/codec.h"
 #include "proto/status_codec.h"
 #include "ring/error.h"
+#include "ring/mutex.h"
 #include "ring/ring.h"
 #include "ringd/v1/directory.grpc.pb.h"
 
@@ -54,32 +53,32 @@ void AddNodes(const ring::Ring& ring, google::protobuf::RepeatedPtrField<v1::Nod
 class FakeDirectory::Service final : public v1::Directory::Service {
  public:
   absl::Status Set(const std::string& name, std::vector<ring::Node> nodes) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto ring = ring::Ring::Create({.default_weight = kDefaultWeight}, std::move(nodes));
     if (!ring.ok()) return ring::InvalidField(std::string(ring.status().message()));
     Install(name, *std::move(ring));
     return absl::OkStatus();
   }
   void Delete(const std::string& name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     rings_.erase(name);
     ++changes_;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   ring::Version version(const std::string& name) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto it = rings_.find(name);
     return it == rings_.end() ? ring::Version() : it->second.version;
   }
   void FailWith(const absl::Status& status) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     failure_ = status;
   }
   enum class Streams { kOpen, kEnd };
   void SetStreams(Streams streams) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     streams_ = streams;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   // --- Reads
@@ -157,10 +156,9 @@ class FakeDirectory::Service final : public v1::Directory::Service {
         if (!Tell(name, first, told[name], writer)) return grpc::Status::OK;
       }
       first = false;
-      std::unique_lock lock(mutex_);
-      if (streams_ == Streams::kEnd) return {grpc::StatusCode::UNAVAILABLE, "the directory is being stopped"};
-      if (!changed_.wait_for(lock, kHeartbeat, [&] { return changes_ != seen || streams_ == Streams::kEnd; })) {
-        lock.unlock();
+      const Woken woken = AwaitChange(seen);
+      if (woken == Woken::kByEnd) return {grpc::StatusCode::UNAVAILABLE, "the directory is being stopped"};
+      if (woken == Woken::kByTime) {
         v1::WatchResponse heartbeat;
         heartbeat.mutable_heartbeat();
         if (!writer->Write(heartbeat)) return grpc::Status::OK;
@@ -181,36 +179,46 @@ class FakeDirectory::Service final : public v1::Directory::Service {
   }
 
   uint64_t changes() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return changes_;
   }
 
+  enum class Woken { kByChange, kByTime, kByEnd };
+  // Waits for another change than those that were seen, for the streams' end, or until it is time for a heartbeat.
+  Woken AwaitChange(uint64_t seen) {
+    const auto heartbeat = std::chrono::steady_clock::now() + kHeartbeat;
+    const MutexLock lock(mutex_);
+    while (streams_ == Streams::kOpen && changes_ == seen) {
+      if (!changed_.WaitUntil(mutex_, heartbeat)) return Woken::kByTime;
+    }
+    return streams_ == Streams::kEnd ? Woken::kByEnd : Woken::kByChange;
+  }
+
   absl::Status Failure() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return failure_;
   }
 
   absl::StatusOr<State> Find(const std::string& name) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_.ok()) return failure_;
     const auto it = rings_.find(name);
     if (it == rings_.end()) return NotFound(name);
     return it->second;
   }
 
-  // REQUIRES mutex_.
-  void Install(const std::string& name, ring::Ring ring) {
+  void Install(const std::string& name, ring::Ring ring) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     State& state = rings_[name];
     state.version = state.ring == nullptr ? ring::Version{.epoch = ++epoch_, .revision = 1}
                                           : ring::Version{state.version.epoch, state.version.revision + 1};
     state.ring = std::make_shared<const ring::Ring>(std::move(ring));
     ++changes_;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   template <class Response>
   grpc::Status Change(const std::string& name, ring::Operation operation, Response* response) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!failure_.ok()) return ToGrpc(failure_);
     const auto it = rings_.find(name);
     if (it == rings_.end()) return ToGrpc(NotFound(name));
@@ -227,7 +235,7 @@ class FakeDirectory::Service final : public v1::Directory::Service {
             grpc::ServerWriter<v1::WatchResponse>* writer) {
     std::optional<State> state;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (const auto it = rings_.find(name); it != rings_.end()) state = it->second;
     }
     v1::WatchResponse message;
@@ -254,21 +262,20 @@ class FakeDirectory::Service final : public v1::Directory::Service {
     return writer->Write(message);
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // These are guarded by mutex_.
-  std::map<std::string, State> rings_;
-  uint64_t epoch_ = 0;
-  uint64_t changes_ = 0;  // of any ring
-  absl::Status failure_;
-  Streams streams_ = Streams::kOpen;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::map<std::string, State> rings_ ABSL_GUARDED_BY(mutex_);
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;  // of any ring
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);
+  Streams streams_ ABSL_GUARDED_BY(mutex_) = Streams::kOpen;
 };
 
 struct FakeDirectory::Parts {
   Service service;
   std::string endpoint = "127.0.0.1:0";
-  std::mutex mutex;
-  std::unique_ptr<grpc::Server> server;  // guarded by mutex; null while stopped
+  Mutex mutex;
+  std::unique_ptr<grpc::Server> server ABSL_GUARDED_BY(mutex);  // null while stopped
 };
 
 FakeDirectory::FakeDirectory() : parts_(std::make_unique<Parts>()) { Start(); }
@@ -298,7 +305,7 @@ Version FakeDirectory::version(std::string_view ring) const {
 }
 
 void FakeDirectory::Stop() {
-  const std::lock_guard lock(parts_->mutex);
+  const MutexLock lock(parts_->mutex);
   if (parts_->server == nullptr) return;
   parts_->service.SetStreams(Service::Streams::kEnd);
   parts_->server->Shutdown(std::chrono::system_clock::now());
@@ -306,7 +313,7 @@ void FakeDirectory::Stop() {
 }
 
 void FakeDirectory::Start() {
-  const std::lock_guard lock(parts_->mutex);
+  const MutexLock lock(parts_->mutex);
   if (parts_->server != nullptr) return;
   parts_->service.SetStreams(Service::Streams::kOpen);
   int port = 0;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ring/error.h"
-#include "server/mutex.h"
+#include "ring/mutex.h"
 #include "tests/server/connection.h"
 #include "tests/server/store_test_data.h"
 

@@ -1,5 +1,6 @@
 // The one wrapper over the standard locks, so that clang's -Wthread-safety and the thread sanitizer both see them
-// (Debian's absl::Mutex gives the sanitizer false reports).
+// (Debian's absl::Mutex gives the sanitizer false reports). Of server/ and client/, which include nothing of each
+// other; nothing in ring/ locks.
 #pragma once
 
 #include <atomic>
@@ -10,7 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 
-namespace ringd::server {
+namespace ringd {
 
 class ABSL_LOCKABLE Mutex {
  public:
@@ -99,4 +100,4 @@ class ABSL_SCOPED_LOCKABLE ReaderMutexLock {
   SharedMutex& mutex_;
 };
 
-}  // namespace ringd::server
+}  // namespace ringd

@@ -1,15 +1,23 @@
 #include "proto/status_codec.h"
 
+#include <string_view>
+
 #include "absl/strings/cord.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "grpcpp/support/error_details.h"
 #include "ring/error.h"
+#include "ringd/google_rpc/error_details.pb.h"
+#include "ringd/google_rpc/status.pb.h"
 
 namespace ringd {
 namespace {
 
 constexpr char kDomain[] = "ringd";
+// How the wire names google_rpc::ErrorInfo, whose package is our own in C++ alone; see proto/CMakeLists.txt.
+constexpr char kErrorInfoUrl[] = "type.googleapis.com/google.rpc.ErrorInfo";
+
+bool IsErrorInfo(const google::protobuf::Any& detail) {
+  return std::string_view(detail.type_url()).ends_with("/google.rpc.ErrorInfo");
+}
 
 std::string Text(absl::string_view text) { return std::string(text.data(), text.size()); }
 
@@ -23,13 +31,15 @@ std::string PayloadReason(const absl::Status& status) {
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const auto code = static_cast<grpc::StatusCode>(status.code());
-  google::rpc::ErrorInfo info;
+  google_rpc::ErrorInfo info;
   info.set_reason(PayloadReason(status));
   info.set_domain(kDomain);
-  google::rpc::Status details;
+  google_rpc::Status details;
   details.set_code(static_cast<int>(code));
   details.set_message(Text(status.message()));
-  details.add_details()->PackFrom(info);
+  google::protobuf::Any* detail = details.add_details();
+  detail->set_type_url(kErrorInfoUrl);
+  detail->set_value(info.SerializeAsString());
   return grpc::Status(code, details.message(), details.SerializeAsString());
 }
 
@@ -42,11 +52,11 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }
 
 std::string ReasonOf(const grpc::Status& status) {
-  google::rpc::Status details;
+  google_rpc::Status details;
   if (!grpc::ExtractErrorDetails(status, &details).ok()) return "";
   for (const auto& detail : details.details()) {
-    google::rpc::ErrorInfo info;
-    if (detail.UnpackTo(&info) && info.domain() == kDomain) return info.reason();
+    google_rpc::ErrorInfo info;
+    if (IsErrorInfo(detail) && info.ParseFromString(detail.value()) && info.domain() == kDomain) return info.reason();
   }
   return "";
 }

@@ -1,4 +1,5 @@
-// absl::Status and grpc::Status say the same: code, text and reason survive the way there and back.
+// absl::Status and grpc::Status say the same: code, text and reason survive the way there and back. The details are
+// Google's google.rpc, which is linked here under its own name, as it is in other programs, beside ours.
 #include "proto/status_codec.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,5 @@
 #include "client/channel.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -13,30 +8,7 @@ namespace {
 
 constexpr int kConnectWithinMillis = 2'000;
 
-absl::Status ReadFile(const std::string& path, std::string& content) {
-  if (path.empty()) return absl::OkStatus();
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) return absl::NotFoundError("cannot read " + path + ": " + std::strerror(errno));
-  content = text.str();
-  if (content.empty()) return absl::InvalidArgumentError(path + " is empty");
-  return absl::OkStatus();
-}
-
 }  // namespace
-
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadCredentials(const std::optional<TlsFiles>& tls) {
-  if (!tls.has_value()) return grpc::InsecureChannelCredentials();
-  if (tls->cert_file.empty() != tls->key_file.empty()) {
-    return absl::InvalidArgumentError("cert_file and key_file belong together; one of them is missing");
-  }
-  grpc::SslCredentialsOptions options;
-  if (auto status = ReadFile(tls->ca_file, options.pem_root_certs); !status.ok()) return status;
-  if (auto status = ReadFile(tls->cert_file, options.pem_cert_chain); !status.ok()) return status;
-  if (auto status = ReadFile(tls->key_file, options.pem_private_key); !status.ok()) return status;
-  return grpc::SslCredentials(options);
-}
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& endpoint,
                                           const std::shared_ptr<grpc::ChannelCredentials>& credentials,

@@ -2,19 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/security/credentials.h"
-#include "ringd/client.h"
 
 namespace ringd {
-
-// Credentials of the files, or plaintext without any. INVALID_ARGUMENT for a certificate without its key or the other
-// way round, NOT_FOUND for a file that cannot be read.
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadCredentials(const std::optional<TlsFiles>& tls);
 
 // A channel with a connection of its own, which it makes with the first call; a unix socket has no TLS. Pings every 30
 // s, the server's 10 s being the shortest that it permits, so that a peer that is gone is noticed on a quiet stream

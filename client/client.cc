@@ -7,11 +7,13 @@
 #include <utility>
 
 #include "client/channel.h"
+#include "client/credentials.h"
 #include "client/messages.h"
 #include "client/retry.h"
 #include "client/wire_check.h"
 #include "proto/status_codec.h"
 #include "ring/error.h"
+#include "ring/mutex.h"
 #include "ringd/v1/directory.grpc.pb.h"
 
 namespace ringd {
@@ -50,19 +52,18 @@ void SetReadOptions(const LookupOptions& options, Request& request) {
 
 std::string ErrorReason(const absl::Status& status) { return ring::ReasonOf(status); }
 
-// The calls of a client: a channel for each endpoint, which connects when it is first called.
+// The calls of a client.
 class Client::Calls {
  public:
-  Calls(ClientOptions options, std::shared_ptr<grpc::ChannelCredentials> credentials)
-      : options_(std::move(options)), credentials_(std::move(credentials)) {
-    const std::string server_name = options_.tls.has_value() ? options_.tls->server_name : "";
-    for (const std::string& endpoint : options_.endpoints) {
-      channels_.push_back(NewChannel(endpoint, credentials_, server_name));
-      stubs_.push_back(v1::Directory::NewStub(channels_.back()));
-    }
-  }
+  Calls(ClientOptions options, std::unique_ptr<Credentials> credentials)
+      : options_(std::move(options)), credentials_(std::move(credentials)) {}
 
   const ClientOptions& options() const { return options_; }
+
+  absl::Status TlsProblem() {
+    credentials_->Renew();
+    return credentials_->problem();
+  }
 
   template <class Request, class Response>
   using Method = grpc::Status (v1::Directory::Stub::*)(grpc::ClientContext*, const Request&, Response*);
@@ -75,20 +76,21 @@ class Client::Calls {
     const auto system_deadline = std::chrono::system_clock::now() + timeout;
     Retry retry(deadline, SystemRandom());
     while (true) {
+      const std::shared_ptr<const Channels> channels = CurrentChannels();
       const size_t current = current_;
       Response response;
       grpc::ClientContext context;
       context.set_deadline(system_deadline);
-      const grpc::Status status = Understood((stubs_[current].get()->*method)(&context, request, &response));
+      const grpc::Status status = Understood((channels->stubs[current].get()->*method)(&context, request, &response));
       if (status.ok()) return response;
       const auto pause = retry.After(status, Retry::Clock::now());
-      if (!pause.has_value()) return FromGrpc(status);
+      if (!pause.has_value()) return FromGrpc(WithTlsProblem(status));
       // Only who found it unreachable moves on from it, so that many callers do not leave the next one too.
       size_t expected = current;
-      current_.compare_exchange_strong(expected, (current + 1) % stubs_.size());
+      current_.compare_exchange_strong(expected, (current + 1) % channels->stubs.size());
       std::this_thread::sleep_for(*pause);
       // Else a channel that has just failed to connect would refuse this attempt without trying.
-      grpc::experimental::ChannelResetConnectionBackoff(channels_[current_].get());
+      grpc::experimental::ChannelResetConnectionBackoff(channels->channels[current_].get());
     }
   }
 
@@ -108,11 +110,47 @@ class Client::Calls {
   }
 
  private:
+  // A channel for each endpoint, which connects when it is first called.
+  struct Channels {
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
+    std::vector<std::shared_ptr<grpc::Channel>> channels;
+    std::vector<std::unique_ptr<v1::Directory::Stub>> stubs;
+  };
+
+  // Those of the newest credentials. Calls that are on their way keep the ones that they have.
+  std::shared_ptr<const Channels> CurrentChannels() {
+    credentials_->Renew();
+    const MutexLock lock(mutex_);
+    auto credentials = credentials_->current();
+    if (channels_ == nullptr || channels_->credentials != credentials) channels_ = NewChannels(std::move(credentials));
+    return channels_;
+  }
+
+  std::shared_ptr<const Channels> NewChannels(std::shared_ptr<grpc::ChannelCredentials> credentials) const {
+    auto made = std::make_shared<Channels>();
+    const std::string server_name = options_.tls.has_value() ? options_.tls->server_name : "";
+    for (const std::string& endpoint : options_.endpoints) {
+      made->channels.push_back(NewChannel(endpoint, credentials, server_name));
+      made->stubs.push_back(v1::Directory::NewStub(made->channels.back()));
+    }
+    made->credentials = std::move(credentials);
+    return made;
+  }
+
+  // Who cannot connect wants to know that the files were renewed in vain.
+  grpc::Status WithTlsProblem(const grpc::Status& status) const {
+    const absl::Status problem = credentials_->problem();
+    if (problem.ok() || status.error_code() != grpc::StatusCode::UNAVAILABLE) return status;
+    return {status.error_code(), status.error_message() + "; " + std::string(problem.message()),
+            status.error_details()};
+  }
+
   const ClientOptions options_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  std::vector<std::shared_ptr<grpc::Channel>> channels_;     // by endpoint
-  std::vector<std::unique_ptr<v1::Directory::Stub>> stubs_;  // likewise
-  std::atomic<size_t> current_ = 0;                          // the endpoint that calls go to
+  const std::unique_ptr<Credentials> credentials_;
+  std::atomic<size_t> current_ = 0;  // the endpoint that calls go to
+
+  Mutex mutex_;
+  std::shared_ptr<const Channels> channels_ ABSL_GUARDED_BY(mutex_);
 };
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Connect(ClientOptions options) {
@@ -123,13 +161,15 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(ClientOptions options) {
   if (options.lookup_timeout <= milliseconds(0) || options.change_timeout <= milliseconds(0)) {
     return absl::InvalidArgumentError("a timeout must be above 0");
   }
-  auto credentials = ReadCredentials(options.tls);
+  auto credentials = Credentials::Load(options.tls);
   if (!credentials.ok()) return credentials.status();
   return std::unique_ptr<Client>(new Client(std::make_unique<Calls>(std::move(options), *std::move(credentials))));
 }
 
 Client::Client(std::unique_ptr<Calls> calls) : calls_(std::move(calls)) {}
 Client::~Client() = default;
+
+absl::Status Client::TlsProblem() const { return calls_->TlsProblem(); }
 
 // --- Lookups
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/channel.h"
+#include "client/credentials.h"
 #include "client/local/ring_copy.h"
 #include "client/local/thread_cached.h"
 #include "client/local/watch_call.h"
@@ -75,7 +76,7 @@ class LocalRing::Driver {
     absl::Status problem;
   };
 
-  Driver(std::string_view ring, LocalRingOptions options, std::shared_ptr<grpc::ChannelCredentials> credentials,
+  Driver(std::string_view ring, LocalRingOptions options, std::unique_ptr<Credentials> credentials,
          std::unique_ptr<Client> client)
       : ring_(ring),
         options_(std::move(options)),
@@ -141,8 +142,10 @@ class LocalRing::Driver {
   }
 
   LocalRingStatus status() const {
+    credentials_->Renew();
     const MutexLock lock(mutex_);
     LocalRingStatus status = status_;
+    status.tls_problem = credentials_->problem();
     if (current_at_ != Clock::time_point::min()) {
       status.age = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - current_at_);
     }
@@ -224,8 +227,9 @@ class LocalRing::Driver {
       ToProto(held->ring.checksum(), out->mutable_position()->mutable_checksum());
     }
     const std::optional<TlsFiles>& tls = options_.directory.tls;
-    const auto channel =
-        NewChannel(options_.directory.endpoints[endpoint_], credentials_, tls.has_value() ? tls->server_name : "");
+    credentials_->Renew();
+    const auto channel = NewChannel(options_.directory.endpoints[endpoint_], credentials_->current(),
+                                    tls.has_value() ? tls->server_name : "");
     auto call = std::make_unique<WatchCall>(v1::Directory::NewStub(channel), std::move(request),
                                             [this](WatchCall* from, WatchCall::Happening what) {
                                               const MutexLock lock(mutex_);
@@ -270,7 +274,7 @@ class LocalRing::Driver {
 
   const std::string ring_;
   const LocalRingOptions options_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const std::unique_ptr<Credentials> credentials_;
   const std::unique_ptr<Client> client_;
 
   ThreadCached<View> view_;
@@ -296,7 +300,7 @@ class LocalRing::Driver {
 
 absl::StatusOr<std::unique_ptr<LocalRing>> LocalRing::Start(std::string_view ring, LocalRingOptions options) {
   if (ring.empty()) return ring::InvalidField("ring is empty; a ring name is required");
-  auto credentials = ReadCredentials(options.directory.tls);
+  auto credentials = Credentials::Load(options.directory.tls);
   if (!credentials.ok()) return credentials.status();
   auto client = Client::Connect(options.directory);
   if (!client.ok()) return client.status();

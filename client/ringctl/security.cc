@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include <fstream>
-#include <sstream>
+#include <utility>
 
 #include "client/ringctl/escape.h"
 #include "client/ringctl/tcp_connection.h"
@@ -24,12 +24,6 @@ std::string OpensslError() {
 
 absl::Status Unusable(const char* flag, const std::string& file) {
   return absl::FailedPreconditionError(fmt::format("{} {} cannot be used: {}", flag, Quoted(file), OpensslError()));
-}
-
-std::string Content(const std::string& file) {
-  std::stringstream content;
-  if (!file.empty()) content << std::ifstream(file).rdbuf();
-  return content.str();
 }
 
 std::shared_ptr<SSL_CTX> NewContext() { return {SSL_CTX_new(TLS_client_method()), SSL_CTX_free}; }
@@ -56,12 +50,10 @@ SslPtr Handshake(SSL_CTX* context, const TcpConnection& connection, int* result)
   return ssl;
 }
 
-}  // namespace
-
-absl::StatusOr<Security> Security::FromFiles(const TlsFiles& files) {
-  Security security;
-  security.context_ = NewContext();
-  SSL_CTX* context = security.context_.get();
+// What to shake hands with, of the files as they are now.
+absl::StatusOr<std::shared_ptr<SSL_CTX>> ContextOf(const TlsFiles& files) {
+  std::shared_ptr<SSL_CTX> made = NewContext();
+  SSL_CTX* context = made.get();
   ERR_clear_error();
   SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
@@ -75,12 +67,26 @@ absl::StatusOr<Security> Security::FromFiles(const TlsFiles& files) {
       return Unusable("--key", files.key);
     }
   }
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = Content(files.cacert);
-  options.pem_cert_chain = Content(files.cert);
-  options.pem_private_key = Content(files.key);
-  security.credentials_ = grpc::SslCredentials(options);
+  return made;
+}
+
+}  // namespace
+
+absl::StatusOr<Security> Security::FromFiles(const TlsFiles& files) {
+  if (auto context = ContextOf(files); !context.ok()) return context.status();
+  auto credentials =
+      Credentials::Load(ringd::TlsFiles{.ca_file = files.cacert, .cert_file = files.cert, .key_file = files.key});
+  if (!credentials.ok()) return credentials.status();
+  Security security;
+  security.files_ = files;
+  security.credentials_ = *std::move(credentials);
   return security;
+}
+
+std::shared_ptr<grpc::ChannelCredentials> Security::credentials() const {
+  if (credentials_ == nullptr) return grpc::InsecureChannelCredentials();
+  credentials_->Renew();
+  return credentials_->current();
 }
 
 std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milliseconds patience) const {
@@ -89,9 +95,10 @@ std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milli
   const TcpConnection connection(host, port, patience);
   if (connection.socket() < 0) return "";
   int result = 0;
-  const std::shared_ptr<SSL_CTX> context = context_ == nullptr ? NewContext() : context_;
-  const SslPtr ssl = Handshake(context.get(), connection, &result);
-  if (context_ == nullptr) return result == 1 ? "it speaks TLS, and --cacert, --cert and --key are not given" : "";
+  const absl::StatusOr<std::shared_ptr<SSL_CTX>> context = files_.has_value() ? ContextOf(*files_) : NewContext();
+  if (!context.ok()) return std::string(context.status().message());
+  const SslPtr ssl = Handshake(context->get(), connection, &result);
+  if (!files_.has_value()) return result == 1 ? "it speaks TLS, and --cacert, --cert and --key are not given" : "";
   if (result != 1) {
     const int64_t verified = SSL_get_verify_result(ssl.get());
     if (verified != X509_V_OK) {
@@ -108,7 +115,7 @@ std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milli
   // A server that does not like our certificate closes the connection after the handshake; one that does speaks first.
   char first = 0;
   if (SSL_read(ssl.get(), &first, 1) > 0) return "";
-  const X509* own = SSL_CTX_get0_certificate(context_.get());
+  const X509* own = SSL_CTX_get0_certificate(context->get());
   if (own == nullptr) return "it wants a certificate: --cert and --key are not given";
   return HasExpired(own) ? "the certificate of --cert has expired" : "it does not take the certificate of --cert";
 }

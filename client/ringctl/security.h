@@ -2,11 +2,13 @@
 
 #include <absl/status/statusor.h>
 #include <grpcpp/security/credentials.h>
-#include <openssl/ssl.h>
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+
+#include "client/credentials.h"
 
 namespace ringd::ctl {
 
@@ -24,19 +26,22 @@ class Security {
   // Plaintext.
   Security() = default;
 
-  // FromFiles answers TLS. FAILED_PRECONDITION, with a text that names the file, for one that cannot be used.
+  // FromFiles answers TLS. FAILED_PRECONDITION, with a text that names the file, for one that cannot be used. A watch
+  // may last longer than they do: see Credentials.
   // REQUIRES: `cacert` is given; `cert` and `key` both or neither.
   static absl::StatusOr<Security> FromFiles(const TlsFiles& files);
 
-  const std::shared_ptr<grpc::ChannelCredentials>& credentials() const { return credentials_; }
+  // Those to connect with now.
+  std::shared_ptr<grpc::ChannelCredentials> credentials() const;
 
   // WhyRefused says why an endpoint that gRPC could not connect to is not to be had this way, by trying itself for up
   // to `patience`: gRPC tells a refused certificate as a closed socket. Empty when TLS is not what is wrong.
   std::string WhyRefused(const std::string& endpoint, std::chrono::milliseconds patience) const;
 
  private:
-  std::shared_ptr<SSL_CTX> context_;  // null = plaintext
-  std::shared_ptr<grpc::ChannelCredentials> credentials_ = grpc::InsecureChannelCredentials();
+  // Both absent = plaintext.
+  std::optional<TlsFiles> files_;
+  std::shared_ptr<Credentials> credentials_;
 };
 
 }  // namespace ringd::ctl

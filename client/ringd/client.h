@@ -34,10 +34,12 @@
 
 namespace ringd {
 
-// Files in PEM. They are read when a connection is made.
+// Files in PEM. They are looked at again once a second at most while they are used. What is renewed is used from the
+// next connection on, without a restart, once it is whole and good: each parses, the key belongs to the certificate,
+// each certificate in a file was issued by the next one, all are valid now. Until then the last good ones are used.
 struct TlsFiles {
-  std::string ca_file;    // whose certificates the server's is verified against
-  std::string cert_file;  // of the client; empty with key_file = none
+  std::string ca_file;    // whose certificates the server's is verified against; empty = those of gRPC
+  std::string cert_file;  // of the client, and behind it those that lead to its CA; empty with key_file = none
   std::string key_file;
   // The name that the server's certificate must have; empty = the host of the endpoint.
   std::string server_name;
@@ -56,11 +58,15 @@ struct ClientOptions {
 
 class Client {
  public:
-  // INVALID_ARGUMENT for options that are wrong (no endpoint, a certificate without its key); an error of the files'
-  // for TLS. Does not wait for a connection: the first call does.
+  // INVALID_ARGUMENT for options that are wrong (no endpoint, a certificate without its key); FAILED_PRECONDITION, with
+  // the name of the file, for TLS files that are not good. Does not wait for a connection: the first call does.
   static absl::StatusOr<std::unique_ptr<Client>> Connect(ClientOptions options);
   Client(const Client&) = delete;
   ~Client();
+
+  // Why the TLS files as they are now are not used, and those from before are: FAILED_PRECONDITION, with the name of
+  // the file. OK = they are, or there are none. Worth an alert: connections will fail when the old certificate expires.
+  absl::Status TlsProblem() const;
 
   // --- Lookups
 

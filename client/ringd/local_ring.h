@@ -87,7 +87,8 @@ struct LocalRingStatus {
   // Since the copy was last known to be the directory's newest; max() = it never was. In sync, it is at most the
   // server's time between heartbeats.
   std::chrono::milliseconds age = std::chrono::milliseconds::max();
-  absl::Status problem;  // why it is not in sync
+  absl::Status problem;      // why it is not in sync
+  absl::Status tls_problem;  // see Client::TlsProblem
 
   // Counts from the start.
   uint64_t streams = 0;              // opened

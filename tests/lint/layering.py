@@ -3,11 +3,12 @@
 
   ring/    values and functions: std, Abseil, fmt, xxHash, zlib, libcrypto; no gRPC, no protobuf, no I/O, clock, threads.
            ring/mutex.h, the lock of the rooms above, lies here for want of a lower place; nothing in ring/ includes it
-  proto/   the .proto files and the codecs -> ring/. status_codec takes ring/error.h alone, as the thin client links it
+  proto/   the .proto files, the codecs, and the judging of certificates -> ring/. status_codec and certificates take
+           ring/error.h alone, as the thin client links them
   server/  -> proto/, ring/
-  client/  -> the generated code, proto/status_codec.h, proto/serialize.h and of ring/ error.h, utf8.h, closest_word.h and
-           mutex.h, so that ringd::client stays thin; the local copy of a ring (client/local/) and the fake directory
-           (client/testing/) -> proto/, ring/ too. Server and client never include each other
+  client/  -> the generated code, status_codec.h, certificates.h and serialize.h of proto/, and error.h, utf8.h,
+           closest_word.h and mutex.h of ring/, so that ringd::client stays thin; the local copy of a ring (client/local/)
+           and the fake directory (client/testing/) -> proto/, ring/ too. Server and client never include each other
   tests/   -> everything; nothing else includes tests/
 
 Usage: layering.py [TREE]
@@ -40,7 +41,9 @@ MUTEX = "ring/mutex.h"
 STANDARD_OF_MUTEX = frozenset("chrono condition_variable mutex shared_mutex".split())
 
 STORAGE = re.compile(r"ringd/storage/")
-THIN_CLIENT = ("proto/status_codec.h", "proto/serialize.h", "ring/closest_word.h", "ring/error.h", MUTEX, "ring/utf8.h")
+THIN_CLIENT = ("proto/certificates.h", "proto/status_codec.h", "proto/serialize.h", "ring/closest_word.h", "ring/error.h",
+               MUTEX, "ring/utf8.h")
+BELOW_THIN_CLIENT = re.compile(r"proto/(status_codec|certificates)\.")
 LOCAL_COPY = re.compile(r"client/(local|testing)/")
 ROOM = re.compile(rf"({'|'.join(ROOMS)})/")
 
@@ -81,8 +84,8 @@ def _ring(file, name, target):
 def _proto(file, name, target):
     if target in ("server", "client"):
         return f"proto/ does not know {target}/"
-    if file.startswith("proto/status_codec.") and target and name not in ("proto/status_codec.h", "ring/error.h"):
-        return "status_codec takes ring/error.h alone: the thin client links it"
+    if BELOW_THIN_CLIENT.match(file) and target and not BELOW_THIN_CLIENT.match(name) and name != "ring/error.h":
+        return "status_codec and certificates take ring/error.h alone: the thin client links them"
     return None
 
 

@@ -25,8 +25,9 @@ ALLOWED = {
     "ring/mutex.h": ["<mutex>", "<shared_mutex>", "<condition_variable>", "<chrono>", '"absl/base/thread_annotations.h"'],
     "proto/codec.cc": ['"ring/ring.h"', '"ringd/v1/directory.pb.h"', '"absl/status/statusor.h"'],
     "proto/status_codec.cc": ['"proto/status_codec.h"', '"ring/error.h"', "<grpcpp/grpcpp.h>", '"google/rpc/status.pb.h"'],
+    "proto/certificates.cc": ['"proto/certificates.h"', '"ring/error.h"', "<openssl/ssl.h>"],
     "server/directory.cc": ['"proto/codec.h"', '"ring/ring.h"', '"server/store.h"', '"ring/mutex.h"', '"ringd/storage/v1/storage.pb.h"'],
-    "client/client.cc": ['"proto/status_codec.h"', '"ring/error.h"', '"ring/mutex.h"', '"ringd/v1/directory.grpc.pb.h"', "<thread>", '"client/client.h"'],
+    "client/client.cc": ['"proto/status_codec.h"', '"proto/certificates.h"', '"ring/error.h"', '"ring/mutex.h"', '"ringd/v1/directory.grpc.pb.h"', "<thread>", '"client/client.h"'],
     "client/ringctl/main.cc": ['"client/client.h"', '"client/ringctl/table.h"', "<CLI/CLI.hpp>", "<iostream>"],
     "client/local/local_ring.cc": ['"ring/ring.h"', '"proto/codec.h"', '"client/client.h"', '"client/local/watch_machine.h"'],
     "tests/server/directory_test.cc": ['"server/directory.h"', '"client/client.h"', '"tests/support/clock.h"', "<gtest/gtest.h>"],
@@ -71,6 +72,7 @@ REFUSED = {
     "ring/mutex.h": ["<thread>", "<future>", "<iostream>", '"server/store.h"'],
     "proto/codec.cc": ['"server/directory.h"', '"client/client.h"', '"tests/support/clock.h"'],
     "proto/status_codec.cc": ['"ring/ring.h"', '"proto/codec.h"'],
+    "proto/certificates.h": ['"ring/ring.h"', '"ring/mutex.h"', '"server/certificates.h"'],
     "server/directory.cc": ['"client/client.h"', '"tests/support/clock.h"', '"../client/client.h"'],
     "client/client.cc": [
         '"server/directory.h"',

@@ -186,7 +186,7 @@ TEST(LocalRingStart, RefusesWrongOptions) {
   EXPECT_EQ(LocalRing::Start("r", {.directory = {.endpoints = {"127.0.0.1:1"}, .tls = TlsFiles{.ca_file = "/nowhere"}}})
                 .status()
                 .code(),
-            absl::StatusCode::kNotFound);
+            absl::StatusCode::kFailedPrecondition);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+#include "client/credentials.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "proto/certificates.h"
+
+namespace ringd {
+namespace {
+
+constexpr absl::Duration kLookEvery = absl::Seconds(1);
+
+Pem CaOf(const TlsFiles& files, std::string_view text = "") { return {"CA", files.ca_file, text}; }
+Pem CertificateOf(const TlsFiles& files, std::string_view text = "") { return {"certificate", files.cert_file, text}; }
+Pem KeyOf(const TlsFiles& files, std::string_view text = "") { return {"key", files.key_file, text}; }
+
+absl::Status ReadFile(const Pem& pem, std::string& text) {
+  std::ifstream file{std::string(pem.file), std::ios::binary};
+  std::stringstream content;
+  if (file) content << file.rdbuf();
+  if (!file) return BadPem(pem, std::string("cannot be read: ") + std::strerror(errno));
+  text = content.str();
+  return text.empty() ? BadPem(pem, "is empty") : absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Credentials>> Credentials::Load(const std::optional<TlsFiles>& files, Clock clock) {
+  if (files.has_value() && files->cert_file.empty() != files->key_file.empty()) {
+    return absl::InvalidArgumentError("cert_file and key_file belong together; one of them is missing");
+  }
+  std::unique_ptr<Credentials> credentials(new Credentials(files, std::move(clock)));
+  if (files.has_value()) {
+    credentials->Renew();
+  } else {
+    const MutexLock lock(credentials->mutex_);
+    credentials->current_ = grpc::InsecureChannelCredentials();
+  }
+  if (absl::Status problem = credentials->problem(); !problem.ok()) return problem;
+  return credentials;
+}
+
+void Credentials::Renew() {
+  if (files_.has_value() && IsDue()) Take(Read());
+}
+
+std::shared_ptr<grpc::ChannelCredentials> Credentials::current() const {
+  const MutexLock lock(mutex_);
+  return current_;
+}
+
+absl::Status Credentials::problem() const {
+  const MutexLock lock(mutex_);
+  return problem_;
+}
+
+// Whoever finds that it is due looks; the others go on with what there is.
+bool Credentials::IsDue() {
+  const absl::Time now = clock_();
+  const MutexLock lock(mutex_);
+  if (current_ != nullptr && looked_at_ <= now && now < looked_at_ + kLookEvery) return false;
+  looked_at_ = now;
+  return true;
+}
+
+absl::StatusOr<Credentials::Texts> Credentials::Read() const {
+  Texts texts;
+  if (!files_->ca_file.empty()) {
+    if (absl::Status status = ReadFile(CaOf(*files_), texts.ca); !status.ok()) return status;
+    if (absl::Status status = CheckAuthorities(CaOf(*files_, texts.ca), clock_()); !status.ok()) return status;
+  }
+  if (!files_->cert_file.empty()) {
+    if (absl::Status status = ReadFile(CertificateOf(*files_), texts.certificate); !status.ok()) return status;
+    if (absl::Status status = ReadFile(KeyOf(*files_), texts.key); !status.ok()) return status;
+    const auto facts = CheckCertificate(CertificateOf(*files_, texts.certificate), KeyOf(*files_, texts.key),
+                                        CertificateUse::kClient, clock_());
+    if (!facts.ok()) return facts.status();
+  }
+  return texts;
+}
+
+void Credentials::Take(absl::StatusOr<Texts> found) {
+  const MutexLock lock(mutex_);
+  problem_ = found.status();
+  if (!found.ok() || (current_ != nullptr && *found == texts_)) return;
+  texts_ = *std::move(found);
+  current_ = grpc::SslCredentials(
+      {.pem_root_certs = texts_.ca, .pem_private_key = texts_.key, .pem_cert_chain = texts_.certificate});
+}
+
+}  // namespace ringd

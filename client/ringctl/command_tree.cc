@@ -1,0 +1,251 @@
+#include "client/ringctl/command_tree.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "client/ringctl/escape.h"
+#include "client/ringctl/failure.h"
+#include "client/ringctl/standard_output.h"
+#include "ring/closest_word.h"
+
+namespace ringd::ctl {
+namespace {
+
+using Commands = std::map<const CLI::App*, Command>;
+
+// UsageFormatter writes the words of a command into its usage line.
+class UsageFormatter : public CLI::Formatter {
+ public:
+  explicit UsageFormatter(const Commands* commands) : commands_(commands) {}
+
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    const auto command = commands_->find(app);
+    if (command == commands_->end()) return fmt::format("Usage: {} COMMAND ... [FLAGS]\n", name);
+    const char* more = command->second.last == LastWord::kRepeats ? "..." : "";
+    const char* space = command->second.words.empty() ? "" : " ";
+    return fmt::format("Usage: {}{}{}{} [FLAGS]\n", name, space, fmt::join(command->second.words, " "), more);
+  }
+
+ private:
+  const Commands* commands_;
+};
+
+// UsageError is a command line that makes no sense. It is thrown through CLI11, and does not leave this file.
+struct UsageError {
+  std::string text;
+  std::string hint;
+};
+
+void ThrowUnlessOk(const absl::Status& status) {
+  if (!status.ok()) throw UsageError{std::string(status.message().data(), status.message().size()), ""};
+}
+
+std::string DidYouMean(const std::string& closest) {
+  return closest.empty() ? "" : fmt::format("did you mean {}?", closest);
+}
+
+// How the command `app` is typed.
+std::string PathOf(const CLI::App* app) {
+  const CLI::App* above = app->get_parent();
+  return above == nullptr ? app->get_name() : PathOf(above) + " " + app->get_name();
+}
+
+// Splitter takes arguments, one after the other, and tells the words of a command from what is for CLI11: its flags and
+// its verb. A flag's value becomes an argument of its own, since CLI11 takes an empty one behind "=" for none.
+class Splitter {
+ public:
+  Splitter(const CLI::App* root, const Commands& commands) : commands_(commands), app_(root) {}
+
+  // Throws UsageError.
+  void Take(const std::string& argument);
+
+  const CLI::App* app() const { return app_; }  // the verb, as far as it was named
+  const Words& words() const { return words_; }
+  const Words& rest() const { return rest_; }
+  // The last argument was a flag, and the next one is its value.
+  bool expects_value() const { return expects_value_; }
+
+ private:
+  void TakeFlag(const std::string& argument);
+  const CLI::Option* FindFlag(const std::string& argument) const;
+  const CLI::App* Descend(const std::string& word) const;
+
+  const Commands& commands_;
+  const CLI::App* app_;
+  Words words_;
+  Words rest_;
+  bool expects_value_ = false;
+  bool flags_over_ = false;
+};
+
+void Splitter::Take(const std::string& argument) {
+  const bool flag = !flags_over_ && argument.size() > 1 && argument.front() == '-' &&
+                    std::isdigit(static_cast<unsigned char>(argument[1])) == 0;
+  if (expects_value_) {
+    expects_value_ = false;
+    rest_.push_back(argument);
+  } else if (flag && argument == "--") {
+    flags_over_ = true;
+  } else if (flag) {
+    TakeFlag(argument);
+  } else if (!commands_.contains(app_)) {
+    app_ = Descend(argument);
+    rest_.push_back(argument);
+  } else {
+    words_.push_back(argument);
+  }
+}
+
+void Splitter::TakeFlag(const std::string& argument) {
+  const CLI::Option* option = FindFlag(argument);
+  const bool is_long = argument.starts_with("--");
+  const bool may_assign = is_long || argument.find('=') == 2;
+  const std::size_t equals = may_assign ? argument.find('=') : std::string::npos;
+  rest_.push_back(argument.substr(0, equals));
+  const bool takes_value = option->get_expected_min() > 0;
+  if (equals == std::string::npos) {
+    expects_value_ = takes_value && (is_long || argument.size() == 2);
+    return;
+  }
+  if (!takes_value) throw UsageError{fmt::format("{} takes no value", rest_.back()), ""};
+  rest_.push_back(argument.substr(equals + 1));
+}
+
+const CLI::Option* Splitter::FindFlag(const std::string& argument) const {
+  const std::string name = argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+  Words names;
+  for (const CLI::App* app = app_; app != nullptr; app = app->get_parent()) {
+    if (const CLI::Option* option = app->get_option_no_throw(name); option != nullptr) return option;
+    for (const CLI::Option* option : app->get_options()) names.push_back("--" + option->get_lnames().front());
+  }
+  throw UsageError{fmt::format("unknown flag {}", EscapeForText(name)), DidYouMean(ring::ClosestWord(name, names))};
+}
+
+const CLI::App* Splitter::Descend(const std::string& word) const {
+  Words names;
+  for (const CLI::App* child : app_->get_subcommands([](const CLI::App*) { return true; })) {
+    if (child->get_name() == word) return child;
+    names.push_back(child->get_name());
+  }
+  const std::string path = PathOf(app_);
+  const std::string closest = ring::ClosestWord(word, names);
+  throw UsageError{fmt::format("unknown command {}", Quoted(word)),
+                   closest.empty() ? fmt::format("`{} --help` lists the commands", path)
+                                   : DidYouMean(fmt::format("`{} {}`", path, closest))};
+}
+
+// Throws UsageError when the words are not as many as the command has.
+void CheckNumber(const Command& command, const std::string& name, const Words& words) {
+  const std::size_t least = command.words.size();
+  const std::string wanted = least == 0 ? "no argument" : fmt::format("{}", fmt::join(command.words, " "));
+  if (words.size() < least) {
+    throw UsageError{
+        fmt::format("too few arguments: {} takes {}, {} is missing", name, wanted, command.words[words.size()]), ""};
+  }
+  if (words.size() > least && command.last != LastWord::kRepeats) {
+    throw UsageError{
+        fmt::format("too many arguments: {} takes {}, and {} is left over", name, wanted, Quoted(words[least])), ""};
+  }
+}
+
+}  // namespace
+
+CommandTree::CommandTree(const std::string& name, const std::string& about, const std::string& footer)
+    : root_(std::make_unique<CLI::App>(about, name)), named_(root_.get()) {
+  root_->formatter(std::make_shared<UsageFormatter>(&commands_));
+  root_->require_subcommand(1);
+  root_->footer(footer);
+}
+
+CommandTree::~CommandTree() = default;
+
+CommandTree::Node* CommandTree::AddGroup(const std::string& name, const std::string& help) {
+  CLI::App* group = root_->add_subcommand(name, help)->fallthrough();
+  group->require_subcommand(1);
+  return group;
+}
+
+CommandTree::Node* CommandTree::AddCommand(Node* above, const std::string& name, const std::string& help,
+                                           Command command) {
+  CLI::App* app = above->add_subcommand(name, help)->fallthrough();
+  app->footer(fmt::format("`{} --help` shows the flags that all commands take.", root_->get_name()));
+  commands_[app] = std::move(command);
+  return app;
+}
+
+void CommandTree::SetFooter(Node* node, const std::string& footer) { node->footer(footer); }
+
+void CommandTree::AddSwitch(Node* node, const std::string& names, bool* value, const std::string& help) {
+  node->add_flag(names, *value, help);
+}
+
+void CommandTree::AddFlag(Node* node, const Flag& flag, const std::function<absl::Status(const std::string&)>& set) {
+  const std::string name = flag.names.substr(flag.names.find("--"));
+  const auto take = [name, choices = flag.choices, set](const std::string& text) {
+    if (!choices.empty() && std::find(choices.begin(), choices.end(), text) == choices.end()) {
+      throw UsageError{fmt::format("{} {} is none of {}", name, Quoted(text), fmt::join(choices, ", ")),
+                       DidYouMean(ring::ClosestWord(text, choices))};
+    }
+    ThrowUnlessOk(set(text));
+  };
+  node->add_option_function<std::string>(flag.names, take, flag.help)->type_name(flag.type)->envname(flag.environment);
+}
+
+void CommandTree::AddListFlag(Node* node, const Flag& flag, const std::function<absl::Status(const Words&)>& set) {
+  node->add_option_function<Words>(
+          flag.names, [set](const Words& texts) { ThrowUnlessOk(set(texts)); }, flag.help)
+      ->type_name(flag.type)
+      ->allow_extra_args(false);
+}
+
+ExitCode CommandTree::ReportUsage(std::string_view text, std::string_view hint) const {
+  return ReportError(ExitCode::kUsage, text,
+                     hint.empty() ? fmt::format("`{} --help` tells more", PathOf(named_)) : std::string(hint));
+}
+
+ExitCode CommandTree::Run(Words arguments) {
+  if (arguments.empty()) {
+    fmt::print(stderr, "{}", root_->help());
+    return ExitCode::kUsage;
+  }
+  if (arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.push_back("--help");
+  }
+  try {
+    return Parse(arguments);
+  } catch (const UsageError& error) {
+    return ReportUsage(error.text, error.hint);
+  }
+}
+
+ExitCode CommandTree::Parse(const Words& arguments) {
+  Splitter splitter(root_.get(), commands_);
+  for (const std::string& argument : arguments) {
+    splitter.Take(argument);
+    named_ = splitter.app();
+  }
+  if (splitter.expects_value()) throw UsageError{fmt::format("{} needs a value", splitter.rest().back()), ""};
+  try {
+    // From the back, as CLI11 wants them.
+    root_->parse(Words(splitter.rest().rbegin(), splitter.rest().rend()));
+  } catch (const CLI::Success&) {
+    Print(root_->help());
+    return ExitCode::kOk;
+  } catch (const CLI::RequiredError&) {
+    throw UsageError{"no command is given", fmt::format("`{} --help` lists the commands", PathOf(named_))};
+  } catch (const CLI::ParseError& error) {
+    throw UsageError{error.what(), ""};
+  }
+  const Command& command = commands_.at(named_);
+  CheckNumber(command, named_->get_name(), splitter.words());
+  return command.run(splitter.words());
+}
+
+}  // namespace ringd::ctl

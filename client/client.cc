@@ -180,10 +180,7 @@ absl::StatusOr<LookupResult> Client::Lookup(std::string_view ring, std::string_v
   SetReadOptions(options, request);
   const auto response = calls_->Call(&v1::Directory::Stub::Lookup, request, calls_->options().lookup_timeout);
   if (!response.ok()) return response.status();
-  LookupResult result{
-      .version = ToValue(response->version()), .hash = response->hash(), .owners_short = response->owners_short()};
-  for (const v1::Owner& owner : response->owners()) result.owners.push_back(ToValue(owner));
-  return result;
+  return ToValue(*response, options.owners);
 }
 
 absl::StatusOr<BatchLookupResult> Client::BatchLookup(std::string_view ring, std::span<const std::string_view> keys,
@@ -193,12 +190,7 @@ absl::StatusOr<BatchLookupResult> Client::BatchLookup(std::string_view ring, std
   SetReadOptions(options, request);
   const auto response = calls_->Call(&v1::Directory::Stub::BatchLookup, request, calls_->options().lookup_timeout);
   if (!response.ok()) return response.status();
-  BatchLookupResult result{.version = ToValue(response->version()),
-                           .owner_indices = {response->owner_indices().begin(), response->owner_indices().end()},
-                           .owners_per_key = response->owners_per_key(),
-                           .owners_short = response->owners_short()};
-  for (const v1::Owner& node : response->nodes()) result.nodes.push_back(ToValue(node));
-  return result;
+  return ToValue(*response, keys.size());
 }
 
 // --- Rings

@@ -1,9 +1,9 @@
 #include "client/credentials.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "proto/certificates.h"
@@ -19,10 +19,9 @@ Pem KeyOf(const TlsFiles& files, std::string_view text = "") { return {"key", fi
 
 absl::Status ReadFile(const Pem& pem, std::string& text) {
   std::ifstream file{std::string(pem.file), std::ios::binary};
-  std::stringstream content;
-  if (file) content << file.rdbuf();
-  if (!file) return BadPem(pem, std::string("cannot be read: ") + std::strerror(errno));
-  text = content.str();
+  std::array<char, 4096> part;
+  while (file.read(part.data(), part.size()), file.gcount() > 0) text.append(part.data(), file.gcount());
+  if (!file.is_open() || file.bad()) return BadPem(pem, std::string("cannot be read: ") + std::strerror(errno));
   return text.empty() ? BadPem(pem, "is empty") : absl::OkStatus();
 }
 

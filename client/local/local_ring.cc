@@ -1,5 +1,6 @@
 #include "ringd/local_ring.h"
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <optional>
@@ -8,6 +9,8 @@
 
 #include "client/channel.h"
 #include "client/credentials.h"
+#include "client/local/lookup_counts.h"
+#include "client/local/lookup_view.h"
 #include "client/local/ring_copy.h"
 #include "client/local/thread_cached.h"
 #include "client/local/watch_call.h"
@@ -65,17 +68,6 @@ absl::Status CheckKey(std::string_view key) {
 // The thread, the streams, and what lookups see.
 class LocalRing::Driver {
  public:
-  // What lookups see.
-  struct View {
-    // Those of the copy, a step nearer; null while it has no owners.
-    const ring::PointTable* points = nullptr;
-    const std::shared_ptr<const Node>* nodes = nullptr;
-
-    std::shared_ptr<const RingCopy> copy;
-    LocalRingState state = LocalRingState::kConnecting;
-    absl::Status problem;
-  };
-
   Driver(std::string_view ring, LocalRingOptions options, std::unique_ptr<Credentials> credentials,
          std::unique_ptr<Client> client)
       : ring_(ring),
@@ -96,22 +88,20 @@ class LocalRing::Driver {
     thread_.join();
   }
 
-  // Valid until the thread that asks does so again.
-  const View& view() const { return *view_.Get(); }
-  std::shared_ptr<const View> SharedView() const { return view_.Share(); }
+  const std::string& ring() const { return ring_; }
 
-  // The owner of a key that `view` has no owner of, or why there is none.
-  absl::StatusOr<const Node*> OwnerWithoutCopy(const View& view, std::string_view key) const {
-    if (absl::Status status = CheckKey(key); !status.ok()) return status;
-    if (view.state != LocalRingState::kDistrusted) return NoOwner(view);
-    const Node* owner = nullptr;
-    const absl::StatusOr<size_t> called = Call(key, std::span(&owner, 1));
-    if (!called.ok()) return called.status();
-    return owner;
+  // Valid until the thread that asks does so again.
+  ThreadView& view() const { return view_.Get(); }
+  std::shared_ptr<const LookupView> SharedView() const { return view_.Share(); }
+
+  LocalRingLookups lookups() const {
+    const std::shared_ptr<const RingCopy> copy = SharedView()->copy;
+    LookupCounts::Sums sums = counts_->Read(copy == nullptr ? LookupCounts::OfNodes() : *copy->parts().counts);
+    return {.ring = sums.ring, .copy = copy, .nodes = std::move(sums.nodes)};
   }
 
   // Why `view` has no owner.
-  absl::Status NoOwner(const View& view) const {
+  absl::Status NoOwner(const LookupView& view) const {
     if (view.copy == nullptr) return view.problem;
     return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
                        "ring " + ring::Quote(ring_) + " has no node of weight > 0");
@@ -120,6 +110,7 @@ class LocalRing::Driver {
   // The owners as the directory answers them. They live until this thread's next lookup of this ring.
   absl::StatusOr<size_t> Call(std::string_view key, std::span<const Node*> out) const {
     thread_local std::map<const Driver*, std::vector<Node>> answers;
+    called_lookups_.fetch_add(1, std::memory_order_relaxed);
     absl::StatusOr<LookupResult> result = client_->Lookup(ring_, key, {.owners = static_cast<uint32_t>(out.size())});
     if (!result.ok()) return result.status();
     std::vector<Node>& nodes = answers[this];
@@ -146,6 +137,7 @@ class LocalRing::Driver {
     const MutexLock lock(mutex_);
     LocalRingStatus status = status_;
     status.tls_problem = credentials_->problem();
+    status.called_lookups = called_lookups_.load(std::memory_order_relaxed);
     if (current_at_ != Clock::time_point::min()) {
       status.age = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - current_at_);
     }
@@ -247,18 +239,15 @@ class LocalRing::Driver {
       status.problem = ring::Error(absl::StatusCode::kNotFound, "RING_NOT_FOUND",
                                    "ring " + ring::Quote(ring_) + " does not exist; the copy waits for it");
     }
-    const std::shared_ptr<const View> before = view_.Share();
-    const bool changed = before == nullptr || machine_.held() != shown_ || status.state != before->state;
+    const std::shared_ptr<const LookupView> before = view_.Share();
+    const bool changed = machine_.held() != shown_ || status.state != before->state;
     if (changed || status.problem != before->problem) {
-      auto view = std::make_shared<View>(View{.state = status.state, .problem = status.problem});
-      if (before != nullptr && machine_.held() == shown_) {
-        view->copy = before->copy;
-      } else if (machine_.held() != nullptr) {
-        view->copy = MakeCopy(machine_.held(), before == nullptr ? nullptr : before->copy.get());
-      }
-      if (view->copy != nullptr && machine_.held()->ring.HasOwners()) {
-        view->points = &machine_.held()->ring.points();
-        view->nodes = view->copy->parts().nodes.data();
+      auto view = std::make_shared<LookupView>(
+          LookupView{.state = status.state, .problem = status.problem, .copy = before->copy, .counts = counts_});
+      if (machine_.held() == nullptr) {
+        view->copy = nullptr;
+      } else if (machine_.held() != shown_) {
+        view->copy = MakeCopy(machine_.held(), before->copy.get());
       }
       view_.Set(std::move(view));
       shown_ = machine_.held();
@@ -277,7 +266,9 @@ class LocalRing::Driver {
   const std::unique_ptr<Credentials> credentials_;
   const std::unique_ptr<Client> client_;
 
-  ThreadCached<View> view_;
+  const std::shared_ptr<LookupCounts> counts_ = std::make_shared<LookupCounts>();
+  mutable std::atomic<uint64_t> called_lookups_ = 0;
+  ThreadCached<LookupView, ThreadView> view_{std::make_shared<LookupView>()};
 
   // Of the thread alone.
   WatchMachine machine_;
@@ -313,10 +304,17 @@ LocalRing::~LocalRing() = default;
 
 absl::Status LocalRing::WaitReady(std::chrono::milliseconds timeout) const { return driver_->WaitReady(timeout); }
 
-absl::StatusOr<const Node*> LocalRing::Owner(std::string_view key) const {
-  const Driver::View& view = driver_->view();
-  if (view.points == nullptr || key.empty()) return driver_->OwnerWithoutCopy(view, key);
-  return view.nodes[view.points->Owner(ring::HashKey(key))].get();
+const Node* LocalRing::OwnerInCopy(std::string_view key) const {
+  ThreadView& view = driver_->view();
+  if (!view.HasOwners() || key.empty()) [[unlikely]]
+    return nullptr;
+  return view.Owner(key);
+}
+
+absl::StatusOr<const Node*> LocalRing::OwnerWithoutCopy(std::string_view key) const {
+  const Node* owner = nullptr;
+  if (const absl::StatusOr<size_t> found = Owners(key, std::span(&owner, 1)); !found.ok()) return found.status();
+  return owner;
 }
 
 absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const Node*> out) const {
@@ -324,15 +322,18 @@ absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const N
   if (out.empty() || out.size() > ring::Ring::kMaxOwners) {
     return ring::InvalidField("owners " + std::to_string(out.size()) + " is not within 1 and 64");
   }
-  const Driver::View& view = driver_->view();
-  const size_t found = view.copy != nullptr ? view.copy->Owners(key, out) : 0;
-  if (found > 0) return found;
-  if (view.state != LocalRingState::kDistrusted) return driver_->NoOwner(view);
+  ThreadView& view = driver_->view();
+  if (view.HasOwners()) return view.Owners(key, out);
+  if (view.shared().state != LocalRingState::kDistrusted) return driver_->NoOwner(view.shared());
   return driver_->Call(key, out);
 }
 
 std::shared_ptr<const RingCopy> LocalRing::Copy() const { return driver_->SharedView()->copy; }
 
+const std::string& LocalRing::ring() const { return driver_->ring(); }
+
 LocalRingStatus LocalRing::status() const { return driver_->status(); }
+
+LocalRingLookups LocalRing::lookups() const { return driver_->lookups(); }
 
 }  // namespace ringd

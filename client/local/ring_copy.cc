@@ -18,18 +18,28 @@ Node ToValue(const ring::Node& node) {
 
 }  // namespace
 
+size_t RingCopy::Parts::Owners(std::string_view key, std::span<uint32_t> out) const {
+  return held->ring.HasOwners() ? held->ring.Owners(held->ring.Hash(key), out) : 0;
+}
+
 std::shared_ptr<const RingCopy> MakeCopy(HeldRingPtr held, const RingCopy* before) {
+  static const RingCopy::Parts kNone{};
+  const RingCopy::Parts& old = before == nullptr ? kNone : before->parts();
   auto parts = std::make_unique<RingCopy::Parts>();
+  auto counts = std::make_shared<LookupCounts::OfNodes>();
   const std::vector<ring::NodePtr>& nodes = held->ring.table()->nodes;
   parts->nodes.reserve(nodes.size());
-  size_t old = 0;  // both are in order of id
+  counts->reserve(nodes.size());
+  size_t at = 0;  // both are in order of id
   for (const ring::NodePtr& node : nodes) {
-    while (before != nullptr && old < before->node_count() && before->node(old).id < node->id) ++old;
-    const bool same =
-        before != nullptr && old < before->node_count() && before->parts().held->ring.table()->nodes[old] == node;
-    parts->nodes.push_back(same ? before->parts().nodes[old] : std::make_shared<const Node>(ToValue(*node)));
+    while (at < old.nodes.size() && old.nodes[at]->id < node->id) ++at;
+    const bool stays = at < old.nodes.size() && old.nodes[at]->id == node->id;
+    const bool same = stays && old.held->ring.table()->nodes[at] == node;
+    parts->nodes.push_back(same ? old.nodes[at] : std::make_shared<const Node>(ToValue(*node)));
+    counts->push_back(stays ? (*old.counts)[at] : std::make_shared<LookupCounts::OfNode>());
   }
   parts->held = std::move(held);
+  parts->counts = std::move(counts);
   return std::make_shared<const RingCopy>(std::move(parts));
 }
 
@@ -48,11 +58,8 @@ const Node* RingCopy::Owner(std::string_view key) const {
 }
 
 size_t RingCopy::Owners(std::string_view key, std::span<const Node*> out) const {
-  const ring::Ring& ring = parts_->held->ring;
-  if (!ring.HasOwners()) return 0;
   std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
-  const size_t wanted = std::min(out.size(), indices.size());
-  const size_t found = ring.Owners(ring.Hash(key), std::span(indices).first(wanted));
+  const size_t found = parts_->Owners(key, std::span(indices).first(std::min(out.size(), indices.size())));
   for (size_t i = 0; i < found; ++i) out[i] = parts_->nodes[indices[i]].get();
   return found;
 }

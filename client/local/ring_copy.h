@@ -1,9 +1,13 @@
-// How a RingCopy is made of a ring.
+// How a RingCopy is made of a ring, and what the library itself takes out of it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "client/local/lookup_counts.h"
 #include "client/local/watch_machine.h"
 #include "ringd/local_ring.h"
 
@@ -13,9 +17,14 @@ struct RingCopy::Parts {
   HeldRingPtr held;
   // In order of id, as the ring's.
   std::vector<std::shared_ptr<const Node>> nodes;
+  std::shared_ptr<const LookupCounts::OfNodes> counts;  // of `nodes`
+
+  // As RingCopy::Owners, by index.
+  size_t Owners(std::string_view key, std::span<uint32_t> out) const;
 };
 
-// A copy of `held`. It shares with `before`, which may be null, the nodes that are the same in both.
+// A copy of `held`. It shares with `before`, which may be null, the nodes that are the same in both, and the counts of
+// those that have the same id.
 std::shared_ptr<const RingCopy> MakeCopy(HeldRingPtr held, const RingCopy* before);
 
 }  // namespace ringd

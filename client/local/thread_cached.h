@@ -1,8 +1,11 @@
 // ThreadCached: a value that one thread now and then replaces whole and many threads read all the time.
 //
-// Each reading thread keeps the value that it saw last, and asks with one atomic read whether that is still the one: no
-// lock and no shared counter is written to, so readers on many cores do not slow one another. The price: a thread that
-// reads no more keeps its last value alive until it ends.
+// Each reading thread keeps an OfThread of its own, made of the value that it saw last, and asks with one atomic read
+// whether that is still the one: no lock and no shared counter is written to, so readers on many cores do not slow one
+// another. The price: a thread that reads no more keeps what it has of its last value until it ends.
+//
+// OfThread is made of a std::shared_ptr<const T>, by the thread that is to have it, and destroyed by that thread when
+// it gets a later value, or ends; after the ThreadCached, if need be.
 //
 // Threads: Get from any thread; Set from any thread, though two at once have no order.
 #pragma once
@@ -25,10 +28,10 @@ class CachePlaces {
   static void GiveBack(size_t place);
 };
 
-template <class T>
+template <class T, class OfThread>
 class ThreadCached {
  public:
-  ThreadCached() : place_(CachePlaces::Take()) {}
+  explicit ThreadCached(std::shared_ptr<const T> first) : place_(CachePlaces::Take()), value_(std::move(first)) {}
   ~ThreadCached() { CachePlaces::GiveBack(place_); }
   ThreadCached(const ThreadCached&) = delete;
 
@@ -39,11 +42,12 @@ class ThreadCached {
     stamp_.store(NewStamp(), std::memory_order_release);
   }
 
-  // The value, or null when none was set. Valid until this thread calls Get of this object again, or ends.
-  const T* Get() const {
-    if (Cache* cache = of_thread; cache != nullptr && place_ < cache->size()) {
-      const Entry& entry = (*cache)[place_];
-      if (entry.stamp == stamp_.load(std::memory_order_acquire)) return entry.value.get();
+  // What this thread has of the value. Valid until it calls Get of this object again, or ends.
+  OfThread& Get() const {
+    if (place_ < of_thread.size) [[likely]] {
+      const Entry& entry = of_thread.entries[place_];
+      if (entry.stamp == stamp_.load(std::memory_order_acquire)) [[likely]]
+        return *entry.kept;
     }
     return Refresh();
   }
@@ -57,9 +61,18 @@ class ThreadCached {
  private:
   struct Entry {
     uint64_t stamp = 0;
-    std::shared_ptr<const T> value;
+    std::unique_ptr<OfThread> kept;
   };
-  using Cache = std::vector<Entry>;
+  // Plain, so that reading it needs no check whether it was made.
+  struct Cache {
+    Entry* entries;
+    size_t size;
+  };
+  // Made on a thread's first use, and destroyed with the thread.
+  struct CacheOwner {
+    std::vector<Entry> entries;
+    ~CacheOwner() { of_thread = {}; }
+  };
 
   // Never the same twice, so that an entry that another object left at the same place is not taken for ours.
   static uint64_t NewStamp() {
@@ -67,30 +80,32 @@ class ThreadCached {
     return ++last;
   }
 
-  const T* Refresh() const {
-    // Made on first use, and destroyed with its thread.
-    thread_local const std::unique_ptr<Cache> owner = [] {
-      auto cache = std::make_unique<Cache>();
-      of_thread = cache.get();
-      return cache;
-    }();
-    if (place_ >= owner->size()) owner->resize(place_ + 1);
-    Entry& entry = (*owner)[place_];
-    Entry next;
+  [[gnu::noinline]] OfThread& Refresh() const {
+    thread_local CacheOwner owner;
+    if (place_ >= owner.entries.size()) {
+      owner.entries.resize(place_ + 1);
+      of_thread = {owner.entries.data(), owner.entries.size()};
+    }
+    uint64_t stamp = 0;
+    std::shared_ptr<const T> value;
     {
       const MutexLock lock(mutex_);
-      next = {.stamp = stamp_.load(std::memory_order_relaxed), .value = value_};
+      stamp = stamp_.load(std::memory_order_relaxed);
+      value = value_;
     }
-    std::swap(entry, next);
-    return entry.value.get();
+    Entry& entry = owner.entries[place_];
+    entry = {.stamp = stamp, .kept = std::make_unique<OfThread>(std::move(value))};
+    return *entry.kept;
   }
 
-  // A plain pointer, so that reading it needs no check whether it was made.
-  static constinit inline thread_local Cache* of_thread = nullptr;
+  // In a shared library other models of thread-local storage call a function to find it; these are 16 bytes of those
+  // that glibc keeps for libraries that are loaded late.
+  [[gnu::tls_model("initial-exec")]] static constinit inline thread_local Cache of_thread{};
 
-  const size_t place_;
+  // A cache line that readers alone look at, and Set now and then.
+  alignas(64) const size_t place_;
   std::atomic<uint64_t> stamp_ = NewStamp();
-  mutable Mutex mutex_;
+  alignas(64) mutable Mutex mutex_;
   std::shared_ptr<const T> value_ ABSL_GUARDED_BY(mutex_);
 };
 

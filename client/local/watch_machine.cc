@@ -1,17 +1,9 @@
 #include "client/local/watch_machine.h"
 
-#include <limits>
 #include <string>
 #include <utility>
 
 namespace ringd {
-namespace {
-
-// The directory has judged the ring already.
-constexpr ring::Limits kNoLimits{.max_nodes = std::numeric_limits<size_t>::max(),
-                                 .max_points = ring::PointTable::kMaxPoints};
-
-}  // namespace
 
 const HeldRingPtr WatchMachine::kNothing;
 
@@ -74,29 +66,40 @@ WatchMachine::Actions WatchMachine::Received(StreamEvent event, Clock::time_poin
 }
 
 WatchMachine::Actions WatchMachine::On(SnapshotChunk chunk) {
+  std::vector<ring::Node> nodes = std::exchange(chunk.nodes, {});
+  const bool last = chunk.last;
   if (chunk.number == 0) {
-    const bool last = chunk.last;
-    Assembly assembly{.first = std::move(chunk), .next = 1};
-    assembly.nodes = std::move(assembly.first.nodes);
-    if (last) return Complete(std::move(assembly));
-    assembly_ = std::move(assembly);
-    return {};
-  }
-  if (!assembly_.has_value() || chunk.number != assembly_->next || chunk.version != assembly_->first.version) {
+    assembly_ = Assembly{.first = std::move(chunk)};
+  } else if (!assembly_.has_value() || chunk.number != assembly_->next || chunk.version != assembly_->first.version) {
     return BreakOff("a chunk of a snapshot is out of place");
   }
   assembly_->next++;
-  std::move(chunk.nodes.begin(), chunk.nodes.end(), std::back_inserter(assembly_->nodes));
-  if (!chunk.last) return {};
+  Add(std::move(nodes), *assembly_);
+  if (!last) return {};
   return Complete(*std::exchange(assembly_, std::nullopt));
+}
+
+void WatchMachine::Add(std::vector<ring::Node> nodes, Assembly& assembly) const {
+  if (!assembly.first.settings.ok()) return;
+  if (assembly.nodes.size() + nodes.size() > policy_.limits.max_nodes) {
+    assembly.first.settings =
+        absl::ResourceExhaustedError("the ring has more than " + std::to_string(policy_.limits.max_nodes) +
+                                     " nodes, which is more than a copy holds");
+    assembly.nodes.clear();
+    return;
+  }
+  std::move(nodes.begin(), nodes.end(), std::back_inserter(assembly.nodes));
 }
 
 WatchMachine::Actions WatchMachine::Complete(Assembly assembly) {
   const SnapshotChunk& told = assembly.first;
   if (held_ != nullptr && told.version < held_->version && !told.rewound) return {};  // of a replica that is behind
   if (!told.settings.ok()) return Distrust(told.settings.status());
-  Actions actions = Install(told.version, told.checksum, ring::Ring::Create(*told.settings, std::move(assembly.nodes)));
-  if (held_ != nullptr && held_->version == told.version) {
+  const HeldRingPtr before = held_;
+  Actions actions =
+      Install(told.version, told.checksum,
+              ring::Ring::Create(*told.settings, std::move(assembly.nodes), /*next_join_number=*/1, policy_.limits));
+  if (held_ != nullptr && held_ != before) {
     counts_.snapshots++;
     if (told.rewound) counts_.rewound++;
     // in_sync follows every snapshot.
@@ -109,11 +112,11 @@ WatchMachine::Actions WatchMachine::On(const RingChange& change) {
   if (state_ == State::kDistrusted) return {};
   if (held_ == nullptr) return BreakOff("a change came before any snapshot");
   if (change.version <= held_->version) return {};  // held already
-  if (change.version.epoch != held_->version.epoch || change.from_revision != held_->version.revision) {
-    return BreakOff("a change does not apply to the revision that is held");
-  }
+  const bool next = change.version.epoch == held_->version.epoch && change.from_revision == held_->version.revision &&
+                    change.version.revision == change.from_revision + 1;
+  if (!next) return BreakOff("a change does not lead from the revision that is held to the next one");
   if (!change.operations.ok()) return Distrust(change.operations.status());
-  absl::StatusOr<ring::Applied> applied = held_->ring.Apply(*change.operations, kNoLimits);
+  absl::StatusOr<ring::Applied> applied = held_->ring.Apply(*change.operations, policy_.limits);
   if (!applied.ok()) return Install(change.version, change.checksum, applied.status());
   const Actions actions = Install(change.version, change.checksum, std::move(applied->ring));
   if (held_ != nullptr && held_->version == change.version) counts_.changes++;

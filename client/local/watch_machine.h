@@ -6,7 +6,8 @@
 //     goes back: what is older than the copy is passed over. The one exception is a snapshot marked `rewound`.
 //   - Each installed copy has the checksum that the directory told. One that differs is not installed: a fresh snapshot
 //     is asked for once, and if that differs too the copy is given up (kDistrusted) and lookups are calls, until a
-//     later stream brings a snapshot that agrees. So it is with a placement that this build does not know.
+//     later stream brings a snapshot that agrees. So it is with a placement that this build does not know, and with a
+//     ring that is over `limits`: no directory shall take more of a service's memory than that.
 //   - What breaks the order of a stream (a gap, a chunk out of place) ends that stream; the next one begins from what
 //   is
 //     held.
@@ -76,6 +77,7 @@ class WatchMachine {
                            .jitter = 0.2};
     std::chrono::milliseconds stable_after{10'000};
     std::chrono::milliseconds silence{30'000};
+    ring::Limits limits{.max_nodes = 1'000'000, .max_points = 64 << 20};
   };
 
   enum class State {
@@ -129,7 +131,7 @@ class WatchMachine {
   // A snapshot of which chunks are still to come.
   struct Assembly {
     SnapshotChunk first;
-    std::vector<ring::Node> nodes;
+    std::vector<ring::Node> nodes;  // none while the settings are an error
     uint32_t next = 0;
   };
 
@@ -139,6 +141,8 @@ class WatchMachine {
   Actions On(const RingGone&);
   Actions On(const SignOfLife&) { return {}; }
 
+  // Takes the nodes of a chunk in, as long as a copy may hold them.
+  void Add(std::vector<ring::Node> nodes, Assembly& assembly) const;
   Actions Complete(Assembly assembly);
   // Puts a ring in the copy's place if it has the checksum; else asks anew or gives up.
   Actions Install(ring::Version version, std::optional<uint64_t> checksum, absl::StatusOr<ring::Ring> ring);

@@ -78,7 +78,9 @@ enum class LocalRingState {
   kResyncing,   // the stream is there and has not caught up yet; likewise
   kInSync,      // the copy is current
   kAbsent,      // the directory says that there is no such ring; lookups are NOT_FOUND
-  kDistrusted,  // no copy that agrees with the directory can be made by this build; lookups are calls to it
+  // No copy that agrees with the directory can be made by this build, or only one of more than 1,000,000 nodes or
+  // 67,108,864 points (16 times what a directory allows unless it is told otherwise); lookups are calls to it.
+  kDistrusted,
 };
 
 struct LocalRingStatus {
@@ -97,6 +99,16 @@ struct LocalRingStatus {
   uint64_t rewound = 0;              // times that the copy went back, since the directory had
   uint64_t checksum_mismatches = 0;  // copies that were not installed
   uint64_t broken_order = 0;         // streams that were ended for what they said
+  uint64_t called_lookups = 0;       // lookups that were calls to the directory, while kDistrusted
+};
+
+// How many lookups the copy answered, from the start. What is counted is the first owner, by Owner and Owners of
+// LocalRing; what a RingCopy answers by itself is not, nor are calls.
+struct LocalRingLookups {
+  uint64_t ring = 0;                     // by all nodes that the ring ever had
+  std::shared_ptr<const RingCopy> copy;  // as it is now; null while there is none
+  // By node(i) of `copy`. A node keeps its count for as long as it stays in the ring.
+  std::vector<uint64_t> nodes;
 };
 
 struct LocalRingOptions {
@@ -124,7 +136,12 @@ class LocalRing {
   absl::Status WaitReady(std::chrono::milliseconds timeout) const;
 
   // The owner of a key. The node lives until this thread's next lookup of this ring.
-  absl::StatusOr<const Node*> Owner(std::string_view key) const;
+  absl::StatusOr<const Node*> Owner(std::string_view key) const {
+    // Inline, so that a caller who takes the node out at once pays for no StatusOr.
+    if (const Node* owner = OwnerInCopy(key); owner != nullptr) [[likely]]
+      return owner;
+    return OwnerWithoutCopy(key);
+  }
   // Fills `out` with the owners of a key in order, and returns how many there are; see RingCopy::Owners. The nodes live
   // until this thread's next lookup of this ring. INVALID_ARGUMENT for more than 64.
   absl::StatusOr<size_t> Owners(std::string_view key, std::span<const Node*> out) const;
@@ -132,11 +149,19 @@ class LocalRing {
   // The copy as it is now, to hold on to; null while there is none.
   std::shared_ptr<const RingCopy> Copy() const;
 
+  const std::string& ring() const;
   LocalRingStatus status() const;
+  // For a page of metrics; ringd/local_ring_metrics.h has one.
+  LocalRingLookups lookups() const;
 
  private:
   class Driver;
   explicit LocalRing(std::unique_ptr<Driver> driver);
+
+  // Null when the copy has no owner of the key.
+  const Node* OwnerInCopy(std::string_view key) const;
+  // What Owner answers then.
+  absl::StatusOr<const Node*> OwnerWithoutCopy(std::string_view key) const;
 
   const std::unique_ptr<Driver> driver_;
 };

@@ -1,6 +1,6 @@
 // What LocalRing::Owner costs beside the ring's own lookup, on one thread and on two.
 //
-// 100 nodes x 160 points, 100,000 keys; a copy that a FakeDirectory feeds. Read items_per_second.
+// 100 nodes x 160 points, 1,000,000 keys; a copy that a FakeDirectory feeds. Read items_per_second.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr uint32_t kWeight = 80;  // 2 points each
 const std::vector<std::string>& Keys() {
   static const std::vector<std::string> keys = [] {
     std::vector<std::string> made;
-    for (int k = 0; k < 100'000; ++k) made.push_back("user:" + std::to_string(k));
+    for (int k = 0; k < 1'000'000; ++k) made.push_back("user:" + std::to_string(k));
     return made;
   }();
   return keys;

@@ -48,7 +48,7 @@ class EchoService final : public Echo::CallbackService {
 
   grpc::ServerUnaryReactor* CountedCall(grpc::CallbackServerContext* context, const EchoMessage*,
                                         EchoMessage* response) override {
-    const server::UnaryCall call(context, counts_);
+    const server::UnaryCall call(context->DefaultReactor(), counts_);
     response->set_payload(payload_);
     lookups_.Add(0, 1);
     return call.Finish(absl::OkStatus());

@@ -63,6 +63,32 @@ TEST(Messages, TimesKeepTheirMicroseconds) {
   EXPECT_EQ(ToValue(ring).create_time.time_since_epoch(), std::chrono::microseconds(1'700'000'000'123'456));
 }
 
+// What no directory answers is an error, and no value that a caller would have to look at before using it.
+TEST(Messages, AnAnswerHasOneToAsManyOwnersAsWereAskedFor) {
+  v1::LookupResponse response;
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1).status()));
+  response.add_owners()->set_id("n1");
+  EXPECT_EQ(ToValue(response, 1)->owners.front().id, "n1");
+  response.add_owners()->set_id("n2");
+  EXPECT_EQ(ToValue(response, 2)->owners.size(), 2u);
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1).status()));
+}
+
+TEST(Messages, ABatchHasOwnersOfEachKeyAmongItsNodes) {
+  v1::BatchLookupResponse response;
+  EXPECT_TRUE(ToValue(response, 0).ok());
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1).status())) << "no owner of a key";
+  response.add_nodes()->set_id("n1");
+  response.set_owners_per_key(1);
+  response.add_owner_indices(0);
+  response.add_owner_indices(0);
+  EXPECT_EQ(ToValue(response, 2)->owner(1).id, "n1");
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1).status())) << "owners of more keys";
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 3).status())) << "owners of fewer keys";
+  response.set_owner_indices(1, 1);
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 2).status())) << "an owner that is not there";
+}
+
 TEST(Messages, VersionsAreShownAsRingctlDoes) { EXPECT_EQ(ToString(Version{12, 3}), "12/3"); }
 
 }  // namespace

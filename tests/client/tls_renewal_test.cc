@@ -26,7 +26,8 @@ using ::testing::HasSubstr;
 // A directory of mTLS that notes who calls. It ends each Watch at once, so that a copy connects again and again.
 class Callers final : public v1::Directory::Service {
  public:
-  grpc::Status Lookup(grpc::ServerContext* context, const v1::LookupRequest*, v1::LookupResponse*) override {
+  grpc::Status Lookup(grpc::ServerContext* context, const v1::LookupRequest*, v1::LookupResponse* response) override {
+    response->add_owners()->set_id("n1");
     last_.Update([&](std::string& name) { name = NameOf(*context); });
     return grpc::Status::OK;
   }

@@ -10,50 +10,65 @@
 namespace ringd {
 namespace {
 
-TEST(ThreadCached, IsNullBeforeTheFirstValue) {
-  ThreadCached<int> cached;
-  EXPECT_EQ(cached.Get(), nullptr);
-  EXPECT_EQ(cached.Share(), nullptr);
-}
+// What a thread keeps of an int: the int, and how often it was got.
+struct Kept {
+  explicit Kept(std::shared_ptr<const int> made_of) : value(std::move(made_of)) {}
+
+  std::shared_ptr<const int> value;
+  int gets = 0;
+};
+using Cached = ThreadCached<int, Kept>;
 
 TEST(ThreadCached, GetsTheValueThatWasSetLast) {
-  ThreadCached<int> cached;
+  Cached cached(std::make_shared<int>(0));
+  EXPECT_EQ(*cached.Get().value, 0);
   cached.Set(std::make_shared<int>(1));
-  EXPECT_EQ(*cached.Get(), 1);
-  cached.Set(std::make_shared<int>(2));
-  EXPECT_EQ(*cached.Get(), 2);
-  EXPECT_EQ(*cached.Share(), 2);
+  EXPECT_EQ(*cached.Get().value, 1);
+  EXPECT_EQ(*cached.Share(), 1);
+}
+
+TEST(ThreadCached, EachThreadHasItsOwnUntilTheNextValue) {
+  Cached cached(std::make_shared<int>(0));
+  cached.Get().gets++;
+  EXPECT_EQ(cached.Get().gets, 1);
+  std::thread([&] { EXPECT_EQ(cached.Get().gets, 0); }).join();
+  EXPECT_EQ(cached.Get().gets, 1);
+  cached.Set(std::make_shared<int>(0));
+  EXPECT_EQ(cached.Get().gets, 0);
 }
 
 TEST(ThreadCached, WhatAThreadGotLivesUntilItGetsAgain) {
-  ThreadCached<int> cached;
-  cached.Set(std::make_shared<int>(1));
-  const int* got = cached.Get();
+  Cached cached(std::make_shared<int>(1));
+  const Kept& got = cached.Get();
   const std::weak_ptr<const int> first = cached.Share();
   cached.Set(std::make_shared<int>(2));
   EXPECT_FALSE(first.expired());
-  EXPECT_EQ(*got, 1);
+  EXPECT_EQ(*got.value, 1);
   cached.Get();
   EXPECT_TRUE(first.expired());
 }
 
+TEST(ThreadCached, AThreadThatEndsLetsGo) {
+  Cached cached(std::make_shared<int>(1));
+  const std::weak_ptr<const int> first = cached.Share();
+  std::thread([&] { cached.Get(); }).join();
+  cached.Set(std::make_shared<int>(2));
+  EXPECT_TRUE(first.expired());
+}
+
 TEST(ThreadCached, APlaceThatIsTakenAgainDoesNotShowTheOldObjectsValue) {
-  std::optional<ThreadCached<int>> cached(std::in_place);
-  cached->Set(std::make_shared<int>(1));
-  EXPECT_EQ(*cached->Get(), 1);
-  cached.emplace();
-  EXPECT_EQ(cached->Get(), nullptr);
+  std::optional<Cached> cached(std::in_place, std::make_shared<int>(1));
+  EXPECT_EQ(*cached->Get().value, 1);
+  cached.emplace(std::make_shared<int>(2));
+  EXPECT_EQ(*cached->Get().value, 2);
 }
 
 TEST(ThreadCached, ManyObjectsInOneThread) {
-  std::vector<std::unique_ptr<ThreadCached<int>>> many;
-  for (int i = 0; i < 100; ++i) {
-    many.push_back(std::make_unique<ThreadCached<int>>());
-    many.back()->Set(std::make_shared<int>(i));
-  }
-  std::vector<const int*> got;
-  for (const auto& cached : many) got.push_back(cached->Get());
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(*got[i], i);
+  std::vector<std::unique_ptr<Cached>> many;
+  for (int i = 0; i < 100; ++i) many.push_back(std::make_unique<Cached>(std::make_shared<int>(i)));
+  std::vector<const Kept*> got;
+  for (const auto& cached : many) got.push_back(&cached->Get());
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(*got[i]->value, i);
 }
 
 // Readers see values that never go back, whole, while one thread replaces them.
@@ -62,17 +77,20 @@ TEST(ThreadCached, ReadersNeverGoBack) {
     int a;
     int b;
   };
-  ThreadCached<Pair> cached;
-  cached.Set(std::make_shared<Pair>(Pair{0, 0}));
+  struct KeptPair {
+    explicit KeptPair(std::shared_ptr<const Pair> made_of) : value(std::move(made_of)) {}
+    std::shared_ptr<const Pair> value;
+  };
+  ThreadCached<Pair, KeptPair> cached(std::make_shared<Pair>(Pair{0, 0}));
   constexpr int kLast = 20'000;
   std::atomic<bool> wrong = false;
   std::vector<std::thread> readers;
   for (int i = 0; i < 3; ++i) {
     readers.emplace_back([&] {
       for (int last = 0; last < kLast;) {
-        const Pair* pair = cached.Get();
-        if (pair->a != pair->b || pair->a < last) wrong = true;
-        last = pair->a;
+        const Pair& pair = *cached.Get().value;
+        if (pair.a != pair.b || pair.a < last) wrong = true;
+        last = pair.a;
       }
     });
   }

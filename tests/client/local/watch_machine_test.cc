@@ -121,6 +121,14 @@ TEST_F(WatchMachineTest, AGapEndsTheStreamAndTheNextBeginsFromWhatIsHeld) {
   EXPECT_EQ(machine_.position(), machine_.held());
 }
 
+TEST_F(WatchMachineTest, AChangeThatLeadsFurtherThanTheNextRevisionIsAGap) {
+  Sync();
+  RingChange change = Adding(6, "n3", two_);
+  change.version.revision = 8;
+  EXPECT_TRUE(Say(change).close);
+  EXPECT_EQ(revision(), 5u);
+}
+
 TEST_F(WatchMachineTest, AChunkOutOfPlaceEndsTheStream) {
   Open();
   SnapshotChunk chunk = Snapshot(5, two_);
@@ -170,6 +178,14 @@ TEST_F(WatchMachineTest, AskOnceForAFreshSnapshotWhereTheChecksumDiffers) {
   EXPECT_EQ(machine_.counts().checksum_mismatches, 1u);
 }
 
+TEST_F(WatchMachineTest, CountsNoSnapshotThatIsNotInstalled) {
+  Sync();
+  SnapshotChunk wrong = Snapshot(5, three_);
+  wrong.checksum = 1;
+  Say(wrong);
+  EXPECT_EQ(machine_.counts().snapshots, 1u);
+}
+
 TEST_F(WatchMachineTest, GivesTheCopyUpWhereTheFreshSnapshotDiffersToo) {
   Sync();
   SnapshotChunk wrong = Snapshot(6, three_);
@@ -213,6 +229,29 @@ TEST_F(WatchMachineTest, DoesNotGuessAtAPlacementThatItDoesNotKnow) {
   Say(chunk);
   EXPECT_EQ(machine_.state(), State::kDistrusted);
   EXPECT_EQ(machine_.problem().message(), "a preset");
+}
+
+// A few bytes of a directory that is out of its mind must not take the memory of every service.
+TEST_F(WatchMachineTest, TakesNoMemoryForARingThatIsOverItsLimits) {
+  WatchMachine machine(
+      {.limits = {.max_nodes = 2, .max_points = 500}}, [this] { return random_; }, now_);
+  const auto say = [&](StreamEvent event) { return machine.Received(std::move(event), now_); };
+  machine.Woken(now_);
+  EXPECT_TRUE(say(Snapshot(5, three_)).open) << "asks once more";
+  SnapshotChunk first = Snapshot(5, three_);
+  SnapshotChunk second = first;
+  first.last = false;
+  first.nodes.pop_back();
+  second.number = 1;
+  second.nodes = {three_[2]};
+  say(first);
+  say(second);
+  EXPECT_EQ(machine.state(), State::kDistrusted);
+  EXPECT_EQ(machine.problem().message(), "the ring has more than 2 nodes, which is more than a copy holds");
+  say(Snapshot(6, {NodeOf("n1", 251)}));
+  EXPECT_EQ(machine.problem().message(), "502 points are over the limit of 500");
+  say(Snapshot(7, {NodeOf("n1", 250)}));
+  EXPECT_EQ(machine.held()->version.revision, 7u);
 }
 
 TEST_F(WatchMachineTest, KeepsTheCopyThroughAnOutageAndResumesFromIt) {

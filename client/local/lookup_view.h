@@ -1,0 +1,60 @@
+// What lookups see of a local copy, and what each thread that looks up keeps of it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "client/local/lookup_counts.h"
+#include "client/local/ring_copy.h"
+#include "ring/ring.h"
+#include "ringd/local_ring.h"
+
+namespace ringd {
+
+// Immutable; any thread.
+struct LookupView {
+  LocalRingState state = LocalRingState::kConnecting;
+  absl::Status problem;
+  std::shared_ptr<const RingCopy> copy;  // null while there is none
+  std::shared_ptr<LookupCounts> counts;
+};
+
+// One thread's. Its lookups are counted.
+class ThreadView {
+ public:
+  explicit ThreadView(std::shared_ptr<const LookupView> view) : view_(std::move(view)) {
+    if (view_->copy == nullptr) return;
+    const RingCopy::Parts& parts = view_->copy->parts();
+    if (!parts.held->ring.HasOwners()) return;
+    points_ = &parts.held->ring.points();
+    nodes_.emplace(parts.nodes, parts.counts, view_->counts);
+  }
+
+  const LookupView& shared() const { return *view_; }
+  // Whether the copy has an owner for every key. Without it, there are no lookups here.
+  bool HasOwners() const { return points_ != nullptr; }
+
+  // REQUIRES HasOwners().
+  const Node* Owner(std::string_view key) { return nodes_->Answer(points_->Owner(ring::HashKey(key))); }
+  // See RingCopy::Owners. REQUIRES HasOwners(), and `out` of 1 to kMaxOwners.
+  size_t Owners(std::string_view key, std::span<const Node*> out) {
+    std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
+    const size_t found = view_->copy->parts().Owners(key, std::span(indices).first(out.size()));
+    out[0] = nodes_->Answer(indices[0]);
+    for (size_t i = 1; i < found; ++i) out[i] = nodes_->at(indices[i]);
+    return found;
+  }
+
+ private:
+  const std::shared_ptr<const LookupView> view_;
+  const ring::PointTable* points_ = nullptr;
+  std::optional<CountedNodes> nodes_;
+};
+
+}  // namespace ringd

@@ -55,7 +55,6 @@ absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text) 
 absl::StatusOr<std::map<std::string, std::string>> ParsePairs(std::string_view what,
                                                               const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pairs;
-  if (texts.size() == 1 && texts.front().empty()) return pairs;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {

@@ -24,7 +24,7 @@ absl::StatusOr<uint32_t> ParseWireNumber(std::string_view what, const std::strin
 // ParseTimeout reads a duration above 0 and up to a day, such as "5s", "1m30s" or "500ms"; a number alone is seconds.
 absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text);
 
-// ParsePairs reads texts of the form KEY=VALUE; a key that comes twice is an error. One empty text is no pair.
+// ParsePairs reads texts of the form KEY=VALUE; a key that comes twice is an error.
 absl::StatusOr<std::map<std::string, std::string>> ParsePairs(std::string_view what,
                                                               const std::vector<std::string>& texts);
 

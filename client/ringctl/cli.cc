@@ -1,6 +1,7 @@
 #include "client/ringctl/cli.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,28 +12,22 @@
 #include "client/ringctl/argument_values.h"
 #include "client/ringctl/command_tree.h"
 #include "client/ringctl/commands.h"
+#include "client/ringctl/completion.h"
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
+#include "client/ringctl/help_texts.h"
 #include "client/ringctl/options.h"
+#include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
+#include "ring/closest_word.h"
 
 namespace ringd::ctl {
 namespace {
 
 using Node = CommandTree::Node;
 
-constexpr char kAbout[] = "ringctl asks and changes ringd, the directory that knows which node owns a key.";
-
-constexpr char kFooter[] =
-    "Examples:\n"
-    "  ringctl ring create cache\n"
-    "  ringctl node add cache n1 --address 10.0.0.1:6379 --weight 100\n"
-    "  ringctl lookup cache user:42\n"
-    "  ringctl lookup cache - -o tsv < keys.txt\n"
-    "  ringctl watch cache -o json\n"
-    "\n"
-    "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS.\n"
-    "The flags above work after the command too. `ringctl COMMAND --help` tells more.";
+// Who presses Tab does not wait longer for a server.
+constexpr std::chrono::milliseconds kCompletionTimeout{500};
 
 // Assigns a value that was read, or says why there is none.
 template <typename T, typename Target>
@@ -42,21 +37,23 @@ absl::Status Assign(absl::StatusOr<T> value, Target* target) {
 }
 
 template <typename Text>
-void AddText(Node* node, const Flag& flag, Text* value) {
-  CommandTree::AddFlag(node, flag, [value](const std::string& text) {
+void AddText(CommandTree& tree, Node* node, const Flag& flag, Text* value) {
+  tree.AddFlag(node, flag, [value](const std::string& text) {
     *value = text;
     return absl::OkStatus();
   });
 }
 
-void AddNumber(Node* node, const std::string& name, std::optional<uint32_t>* value, const std::string& help) {
-  CommandTree::AddFlag(node, {name, "N", help}, [what = name.substr(2), value](const std::string& text) {
+void AddNumber(CommandTree& tree, Node* node, const std::string& name, std::optional<uint32_t>* value,
+               const std::string& help) {
+  tree.AddFlag(node, {name, "N", help}, [what = name.substr(2), value](const std::string& text) {
     return Assign(ParseWireNumber(what, text), value);
   });
 }
 
-void AddVersion(Node* node, const std::string& name, std::optional<v1::Version>* value, const std::string& help) {
-  CommandTree::AddFlag(node, {name, "E/R", help}, [name, value](const std::string& text) {
+void AddVersion(CommandTree& tree, Node* node, const std::string& name, std::optional<v1::Version>* value,
+                const std::string& help) {
+  tree.AddFlag(node, {name, "E/R", help}, [name, value](const std::string& text) {
     *value = ParseVersion(text);
     if (*value) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -77,6 +74,8 @@ class CommandLine {
  public:
   CommandLine();
   ExitCode Run(Words arguments) { return tree_.Run(std::move(arguments)); }
+  // What a shell asks that completes a command line.
+  ExitCode Complete(Words arguments);
 
  private:
   using Action = std::function<ExitCode(const Words&)>;
@@ -86,8 +85,10 @@ class CommandLine {
   void AddGlobalFlags();
   void AddRingCommands();
   void AddNodeCommands();
+  void AddApplyAndDiff();
   void AddLookup();
   void AddWatch();
+  void AddCompletion();
   void AddMutationFlags(Node* node);
   void AddIfVersion(Node* node);
   void AddForce(Node* node, const std::string& help);
@@ -103,6 +104,9 @@ class CommandLine {
   MutationFlags mutation_;
   RingCreateOptions create_;
   NodeFields fields_;
+  bool clear_metadata_ = false;
+  ApplyOptions apply_;
+  DiffOptions diff_;
   LookupOptions lookup_;
   WatchOptions watch_;
 };
@@ -111,10 +115,12 @@ CommandLine::CommandLine() {
   AddGlobalFlags();
   AddRingCommands();
   AddNodeCommands();
+  AddApplyAndDiff();
   AddLookup();
   AddWatch();
   AddCommand(tree_.root(), "status", "health, build and rings of every endpoint", {},
              [this](const Words&) { return Status(global_); });
+  AddCompletion();
   AddCommand(tree_.root(), "version", "version of ringctl and of the server, if it can be reached", {},
              [this](const Words&) { return Version(global_); });
 }
@@ -129,9 +135,9 @@ Node* CommandLine::AddCommand(Node* above, const std::string& name, const std::s
 }
 
 ExitCode CommandLine::LoadSecurity() {
-  if (tls_.cert.empty() != tls_.key.empty()) return tree_.ReportUsage("--cert and --key go together");
-  if (tls_.cacert.empty() && !tls_.cert.empty()) return tree_.ReportUsage("--cert needs --cacert");
-  if (tls_.cacert.empty()) return ExitCode::kOk;
+  if (tls_.cert_file.empty() != tls_.key_file.empty()) return tree_.ReportUsage("--cert and --key go together");
+  if (tls_.ca_file.empty() && !tls_.cert_file.empty()) return tree_.ReportUsage("--cert needs --cacert");
+  if (tls_.ca_file.empty()) return ExitCode::kOk;
   absl::StatusOr<Security> security = Security::FromFiles(tls_);
   if (!security.ok()) return ReportError(ExitCode::kDenied, std::string(security.status().message()));
   global_.security = *std::move(security);
@@ -141,20 +147,20 @@ ExitCode CommandLine::LoadSecurity() {
 void CommandLine::AddGlobalFlags() {
   Node* root = tree_.root();
   global_.endpoints = {"127.0.0.1:7440"};
-  CommandTree::AddFlag(
-      root,
-      {"--endpoints", "LIST", "HOST:PORT or unix:PATH, with commas between; tried in order [127.0.0.1:7440]",
-       "RINGCTL_ENDPOINTS"},
-      [this](const std::string& text) { return Assign(ParseEndpoints(text), &global_.endpoints); });
-  AddText(root, {"--cacert", "FILE", "CAs of the servers' certificates (PEM); TLS where it is given", "RINGCTL_CACERT"},
-          &tls_.cacert);
-  AddText(root, {"--cert", "FILE", "certificate to show to servers (PEM)", "RINGCTL_CERT"}, &tls_.cert);
-  AddText(root, {"--key", "FILE", "key of that certificate (PEM)", "RINGCTL_KEY"}, &tls_.key);
-  CommandTree::AddFlag(root, {"--timeout", "TIME", "for each call, tries included, such as 500ms [5s]"},
-                       [this](const std::string& text) { return Assign(ParseTimeout(text), &global_.timeout); });
+  tree_.AddFlag(root,
+                {"--endpoints", "LIST", "HOST:PORT or unix:PATH, with commas between; tried in order [127.0.0.1:7440]",
+                 "RINGCTL_ENDPOINTS"},
+                [this](const std::string& text) { return Assign(ParseEndpoints(text), &global_.endpoints); });
+  AddText(tree_, root,
+          {"--cacert", "FILE", "CAs of the servers' certificates (PEM); TLS where it is given", "RINGCTL_CACERT"},
+          &tls_.ca_file);
+  AddText(tree_, root, {"--cert", "FILE", "certificate to show to servers (PEM)", "RINGCTL_CERT"}, &tls_.cert_file);
+  AddText(tree_, root, {"--key", "FILE", "key of that certificate (PEM)", "RINGCTL_KEY"}, &tls_.key_file);
+  tree_.AddFlag(root, {"--timeout", "TIME", "for each call, tries included, such as 500ms [5s]"},
+                [this](const std::string& text) { return Assign(ParseTimeout(text), &global_.timeout); });
   static const std::map<std::string, Format> formats = {
       {"table", Format::kTable}, {"json", Format::kJson}, {"yaml", Format::kYaml}, {"tsv", Format::kTsv}};
-  CommandTree::AddFlag(
+  tree_.AddFlag(
       root,
       {"-o,--output", "FORMAT", "table, json, yaml or tsv [table]", "RINGCTL_OUTPUT", {"table", "json", "yaml", "tsv"}},
       [this](const std::string& text) {
@@ -167,17 +173,21 @@ void CommandLine::AddGlobalFlags() {
 
 void CommandLine::AddRingCommands() {
   Node* ring = tree_.AddGroup("ring", "create, get, list or delete rings");
-  Node* create = AddCommand(ring, "create", "make an empty ring", {"RING"}, [this](const Words& words) {
-    create_.ring = words[0];
-    create_.mutation = mutation_;
-    Session session(global_);
-    return RingCreate(session, create_);
-  });
-  AddText(create, {"--placement", "KIND", "hashed [hashed]; slots is not served yet", "", {"hashed", "slots"}},
+  Node* create = AddCommand(
+      ring, "create", "make an empty ring", {"RING"},
+      [this](const Words& words) {
+        create_.ring = words[0];
+        create_.mutation = mutation_;
+        Session session(global_);
+        return RingCreate(session, create_);
+      },
+      LastWord::kIsNew);
+  AddText(tree_, create, {"--placement", "KIND", "hashed [hashed]; slots is not served yet", "", {"hashed", "slots"}},
           &create_.placement);
-  AddNumber(create, "--points-per-weight", &create_.points_per_weight,
+  AddNumber(tree_, create, "--points-per-weight", &create_.points_per_weight,
             "points on the circle for each unit of weight [2]");
-  AddNumber(create, "--default-weight", &create_.default_weight, "weight of nodes that are added without one [100]");
+  AddNumber(tree_, create, "--default-weight", &create_.default_weight,
+            "weight of nodes that are added without one [100]");
   AddPairs(create, "--label", &create_.labels, "a label of the ring; may come again");
   AddMutationFlags(create);
 
@@ -201,14 +211,22 @@ void CommandLine::AddRingCommands() {
 
 void CommandLine::AddNodeCommands() {
   Node* node = tree_.AddGroup("node", "add, update, remove or list the nodes of a ring");
-  Node* add = AddCommand(node, "add", "add a node to a ring", {"RING", "ID"}, [this](const Words& words) {
-    Session session(global_);
-    return NodeAdd(session, NodeOptionsOf(words));
-  });
-  AddText(add, {"--hash-key", "TEXT", "the text that is hashed for the node [its ID]"}, &fields_.hash_key);
+  Node* add = AddCommand(
+      node, "add", "add a node to a ring", {"RING", "ID"},
+      [this](const Words& words) {
+        Session session(global_);
+        return NodeAdd(session, NodeOptionsOf(words));
+      },
+      LastWord::kIsNew);
+  AddText(tree_, add, {"--hash-key", "TEXT", "the text that is hashed for the node [its ID]"}, &fields_.hash_key);
   Node* update = AddCommand(node, "update", "change fields of a node", {"RING", "ID"}, [this](const Words& words) {
+    if (clear_metadata_ && fields_.metadata) {
+      return tree_.ReportUsage("--metadata and --clear-metadata do not go together");
+    }
+    if (clear_metadata_) fields_.metadata.emplace();
     if (!fields_.address && !fields_.weight && !fields_.zone && !fields_.metadata) {
-      return tree_.ReportUsage("nothing to update", "name a field: --address, --weight, --zone or --metadata");
+      return tree_.ReportUsage("nothing to update",
+                               "name a field: --address, --weight, --zone, --metadata or --clear-metadata");
     }
     Session session(global_);
     return NodeUpdate(session, NodeOptionsOf(words));
@@ -222,13 +240,43 @@ void CommandLine::AddNodeCommands() {
     return NodeList(session, words[0]);
   });
   for (Node* changing : {add, update}) AddNodeFlags(changing);
+  CommandTree::AddSwitch(update, "--clear-metadata", &clear_metadata_, "remove all metadata");
+  tree_.SetFooter(update, kUpdateFooter);
+  tree_.SetFooter(remove, kRemoveFooter);
   for (Node* changing : {add, update, remove}) {
     AddMutationFlags(changing);
     AddIfVersion(changing);
   }
   for (Node* taking : {update, remove}) {
-    AddForce(taking, "even if it takes more than half of the ring's weight, or its last weighted node");
+    AddForce(taking, kForceOfNodes);
   }
+}
+
+void CommandLine::AddApplyAndDiff() {
+  Node* apply = AddCommand(tree_.root(), "apply", "make the nodes of a ring those of a file, as one change", {"RING"},
+                           [this](const Words& words) {
+                             if (apply_.file.empty()) return tree_.ReportUsage("-f FILE is missing");
+                             apply_.ring = words[0];
+                             apply_.mutation = mutation_;
+                             Session session(global_);
+                             return Apply(session, apply_);
+                           });
+  AddText(tree_, apply, {"-f,--file", "FILE", "the nodes as they shall be, in YAML or JSON; `-` is stdin"},
+          &apply_.file);
+  AddMutationFlags(apply);
+  AddIfVersion(apply);
+  AddForce(apply, fmt::format("{}, or FILE has no nodes", kForceOfNodes));
+  tree_.SetFooter(apply, kFileFooter);
+
+  Node* diff = AddCommand(tree_.root(), "diff", "tell what apply would change: exit code 0 nothing, 1 something",
+                          {"RING"}, [this](const Words& words) {
+                            if (diff_.file.empty()) return tree_.ReportUsage("-f FILE is missing");
+                            diff_.ring = words[0];
+                            Session session(global_);
+                            return Diff(session, diff_);
+                          });
+  AddText(tree_, diff, {"-f,--file", "FILE", "the nodes as they shall be, in YAML or JSON; `-` is stdin"}, &diff_.file);
+  tree_.SetFooter(diff, kFileFooter);
 }
 
 void CommandLine::AddLookup() {
@@ -244,18 +292,12 @@ void CommandLine::AddLookup() {
         return Lookup(session, lookup_);
       },
       LastWord::kRepeats);
-  AddNumber(lookup, "--owners", &lookup_.owners, "how many distinct nodes a key [1]");
-  AddVersion(lookup, "--min-version", &lookup_.min_version, "the answer must be at this version of the ring or later");
+  AddNumber(tree_, lookup, "--owners", &lookup_.owners, "how many distinct nodes a key [1]");
+  AddVersion(tree_, lookup, "--min-version", &lookup_.min_version,
+             "the answer must be at this version of the ring or later");
   CommandTree::AddSwitch(lookup, "--null", &lookup_.null_separated,
                          "a NUL ends each key on stdin, instead of a newline");
-  CommandTree::SetFooter(
-      lookup,
-      "-o tsv prints KEY<TAB>OWNER[,OWNER...]; control bytes, backslash and bytes that are not UTF-8 are \\xHH, and "
-      "so\n"
-      "is a comma inside an id. -o json prints the answer of one key, or of many\n"
-      "{\"results\":[{\"key\",\"owners\",\"version\"},...]}, a result a line; a key that is not UTF-8 is "
-      "\"key_base64\".\n"
-      "--timeout holds for each batch. After `--` a KEY may begin with `-`.");
+  tree_.SetFooter(lookup, kLookupFooter);
 }
 
 void CommandLine::AddWatch() {
@@ -268,17 +310,35 @@ void CommandLine::AddWatch() {
                              watch_.ring = words[0];
                              return Watch(global_, watch_);
                            });
-  AddVersion(watch, "--from", &watch_.from, "the version that is held: changes since then come first");
+  AddVersion(tree_, watch, "--from", &watch_.from, "the version that is held: changes since then come first");
+}
+
+void CommandLine::AddCompletion() {
+  const auto run = [this](const Words& words) {
+    const Words& shells = CompletedShells();
+    if (std::count(shells.begin(), shells.end(), words[0]) == 0) {
+      const std::string closest = ring::ClosestWord(words[0], shells);
+      return tree_.ReportUsage(fmt::format("shell {} is none of {}", Quoted(words[0]), fmt::join(shells, ", ")),
+                               closest.empty() ? "" : fmt::format("did you mean {}?", closest));
+    }
+    Print(CompletionScript(words[0]));
+    return ExitCode::kOk;
+  };
+  // It asks no server, and so takes no certificates.
+  Node* completion =
+      tree_.AddCommand(tree_.root(), "completion", "print what a shell reads to complete command lines of ringctl",
+                       {{"SHELL"}, LastWord::kOnce, run});
+  tree_.SetFooter(completion, kCompletionFooter);
 }
 
 void CommandLine::AddMutationFlags(Node* node) {
   CommandTree::AddSwitch(node, "--dry-run", &mutation_.dry_run, "show what would result and change nothing");
-  AddText(node, {"--reason", "TEXT", "why, for those who read the history"}, &mutation_.reason);
+  AddText(tree_, node, {"--reason", "TEXT", "why, for those who read the history"}, &mutation_.reason);
   CommandTree::AddSwitch(node, "-y,--yes", &mutation_.yes, "do not ask; what asks nothing takes it too");
 }
 
 void CommandLine::AddIfVersion(Node* node) {
-  AddVersion(node, "--if-version", &mutation_.if_version, "only if the ring is at this version");
+  AddVersion(tree_, node, "--if-version", &mutation_.if_version, "only if the ring is at this version");
 }
 
 void CommandLine::AddForce(Node* node, const std::string& help) {
@@ -286,16 +346,35 @@ void CommandLine::AddForce(Node* node, const std::string& help) {
 }
 
 void CommandLine::AddNodeFlags(Node* node) {
-  AddText(node, {"--address", "TEXT", "where callers reach the node"}, &fields_.address);
-  AddNumber(node, "--weight", &fields_.weight, "part of the keys, against the other weights; 0 owns nothing");
-  AddText(node, {"--zone", "TEXT", "rack or availability zone"}, &fields_.zone);
+  AddText(tree_, node, {"--address", "TEXT", "where callers reach the node"}, &fields_.address);
+  AddNumber(tree_, node, "--weight", &fields_.weight, "part of the keys, against the other weights; 0 owns nothing");
+  AddText(tree_, node, {"--zone", "TEXT", "rack or availability zone"}, &fields_.zone);
   AddPairs(node, "--metadata", &fields_.metadata,
-           "free text for callers; may come again; replaces all that was there, '' by nothing");
+           "free text for callers; may come again; all of it replaces all that was there");
+}
+
+ExitCode CommandLine::Complete(Words arguments) {
+  const Place place = tree_.Locate(std::move(arguments));
+  std::vector<Candidate> names;
+  if (place.word == "SHELL") {
+    for (const std::string& shell : CompletedShells()) names.push_back({shell, ""});
+  } else if (place.word == "RING" || place.word == "ID") {
+    global_.timeout = std::min(global_.timeout, kCompletionTimeout);
+    if (const ExitCode code = LoadSecurity(); code != ExitCode::kOk) return code;
+    Session session(global_);
+    names = place.word == "RING" ? RingNames(session, place.begun) : NodeNames(session, place.words[0]);
+  }
+  Print(CompletionText(place, names));
+  return ExitCode::kOk;
 }
 
 }  // namespace
 
 ExitCode RunCommandLine(std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "__complete") {
+    arguments.erase(arguments.begin());
+    return CommandLine().Complete(std::move(arguments));
+  }
   if (!arguments.empty() && arguments.front() == "--version") arguments.front() = "version";
   return CommandLine().Run(std::move(arguments));
 }

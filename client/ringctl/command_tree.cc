@@ -56,6 +56,31 @@ std::string PathOf(const CLI::App* app) {
   return above == nullptr ? app->get_name() : PathOf(above) + " " + app->get_name();
 }
 
+std::string CommonFooter(const CLI::App& root) {
+  return fmt::format("`{} --help` shows the flags that all commands take.", root.get_name());
+}
+
+// The flags that may stand with a command: its own and those of the ones above.
+std::vector<const CLI::Option*> FlagsOf(const CLI::App* app) {
+  std::vector<const CLI::Option*> flags;
+  for (; app != nullptr; app = app->get_parent()) {
+    for (const CLI::Option* option : app->get_options()) {
+      // Every command has a --help of its own.
+      const bool known = std::any_of(flags.begin(), flags.end(), [option](const CLI::Option* flag) {
+        return flag->get_lnames() == option->get_lnames();
+      });
+      if (!known) flags.push_back(option);
+    }
+  }
+  return flags;
+}
+
+std::string LongName(const CLI::Option& option) { return "--" + option.get_lnames().front(); }
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App* app) {
+  return app->get_subcommands([](const CLI::App*) { return true; });
+}
+
 // Splitter takes arguments, one after the other, and tells the words of a command from what is for CLI11: its flags and
 // its verb. A flag's value becomes an argument of its own, since CLI11 takes an empty one behind "=" for none.
 class Splitter {
@@ -68,8 +93,9 @@ class Splitter {
   const CLI::App* app() const { return app_; }  // the verb, as far as it was named
   const Words& words() const { return words_; }
   const Words& rest() const { return rest_; }
-  // The last argument was a flag, and the next one is its value.
-  bool expects_value() const { return expects_value_; }
+  // The last argument was this flag, and the next one is its value; null when it was something else.
+  const CLI::Option* open_flag() const { return open_flag_; }
+  bool flags_over() const { return flags_over_; }
 
  private:
   void TakeFlag(const std::string& argument);
@@ -80,15 +106,15 @@ class Splitter {
   const CLI::App* app_;
   Words words_;
   Words rest_;
-  bool expects_value_ = false;
+  const CLI::Option* open_flag_ = nullptr;
   bool flags_over_ = false;
 };
 
 void Splitter::Take(const std::string& argument) {
   const bool flag = !flags_over_ && argument.size() > 1 && argument.front() == '-' &&
                     std::isdigit(static_cast<unsigned char>(argument[1])) == 0;
-  if (expects_value_) {
-    expects_value_ = false;
+  if (open_flag_ != nullptr) {
+    open_flag_ = nullptr;
     rest_.push_back(argument);
   } else if (flag && argument == "--") {
     flags_over_ = true;
@@ -110,7 +136,7 @@ void Splitter::TakeFlag(const std::string& argument) {
   rest_.push_back(argument.substr(0, equals));
   const bool takes_value = option->get_expected_min() > 0;
   if (equals == std::string::npos) {
-    expects_value_ = takes_value && (is_long || argument.size() == 2);
+    if (takes_value && (is_long || argument.size() == 2)) open_flag_ = option;
     return;
   }
   if (!takes_value) throw UsageError{fmt::format("{} takes no value", rest_.back()), ""};
@@ -120,16 +146,16 @@ void Splitter::TakeFlag(const std::string& argument) {
 const CLI::Option* Splitter::FindFlag(const std::string& argument) const {
   const std::string name = argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
   Words names;
-  for (const CLI::App* app = app_; app != nullptr; app = app->get_parent()) {
-    if (const CLI::Option* option = app->get_option_no_throw(name); option != nullptr) return option;
-    for (const CLI::Option* option : app->get_options()) names.push_back("--" + option->get_lnames().front());
+  for (const CLI::Option* option : FlagsOf(app_)) {
+    if (option->check_name(name)) return option;
+    names.push_back(LongName(*option));
   }
   throw UsageError{fmt::format("unknown flag {}", EscapeForText(name)), DidYouMean(ring::ClosestWord(name, names))};
 }
 
 const CLI::App* Splitter::Descend(const std::string& word) const {
   Words names;
-  for (const CLI::App* child : app_->get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* child : CommandsOf(app_)) {
     if (child->get_name() == word) return child;
     names.push_back(child->get_name());
   }
@@ -154,6 +180,17 @@ void CheckNumber(const Command& command, const std::string& name, const Words& w
   }
 }
 
+// Where the word behind `words` stands.
+void PlaceWord(const Command& command, const Words& words, Place* place) {
+  const std::size_t count = command.words.size();
+  const bool is_last = words.size() + 1 >= count;
+  const bool is_one = words.size() < count || (count > 0 && command.last == LastWord::kRepeats);
+  if (!is_one || (is_last && command.last == LastWord::kIsNew)) return;
+  place->kind = Place::Kind::kWord;
+  place->word = command.words[std::min(words.size(), count - 1)];
+  place->words = words;
+}
+
 }  // namespace
 
 CommandTree::CommandTree(const std::string& name, const std::string& about, const std::string& footer)
@@ -174,12 +211,14 @@ CommandTree::Node* CommandTree::AddGroup(const std::string& name, const std::str
 CommandTree::Node* CommandTree::AddCommand(Node* above, const std::string& name, const std::string& help,
                                            Command command) {
   CLI::App* app = above->add_subcommand(name, help)->fallthrough();
-  app->footer(fmt::format("`{} --help` shows the flags that all commands take.", root_->get_name()));
+  app->footer(CommonFooter(*root_));
   commands_[app] = std::move(command);
   return app;
 }
 
-void CommandTree::SetFooter(Node* node, const std::string& footer) { node->footer(footer); }
+void CommandTree::SetFooter(Node* node, const std::string& footer) {
+  node->footer(fmt::format("{}\n\n{}", footer, CommonFooter(*root_)));
+}
 
 void CommandTree::AddSwitch(Node* node, const std::string& names, bool* value, const std::string& help) {
   node->add_flag(names, *value, help);
@@ -194,7 +233,9 @@ void CommandTree::AddFlag(Node* node, const Flag& flag, const std::function<absl
     }
     ThrowUnlessOk(set(text));
   };
-  node->add_option_function<std::string>(flag.names, take, flag.help)->type_name(flag.type)->envname(flag.environment);
+  CLI::Option* option = node->add_option_function<std::string>(flag.names, take, flag.help);
+  option->type_name(flag.type)->envname(flag.environment);
+  if (!flag.choices.empty()) choices_[option] = flag.choices;
 }
 
 void CommandTree::AddListFlag(Node* node, const Flag& flag, const std::function<absl::Status(const Words&)>& set) {
@@ -231,7 +272,7 @@ ExitCode CommandTree::Parse(const Words& arguments) {
     splitter.Take(argument);
     named_ = splitter.app();
   }
-  if (splitter.expects_value()) throw UsageError{fmt::format("{} needs a value", splitter.rest().back()), ""};
+  if (splitter.open_flag() != nullptr) throw UsageError{fmt::format("{} needs a value", splitter.rest().back()), ""};
   try {
     // From the back, as CLI11 wants them.
     root_->parse(Words(splitter.rest().rbegin(), splitter.rest().rend()));
@@ -246,6 +287,65 @@ ExitCode CommandTree::Parse(const Words& arguments) {
   const Command& command = commands_.at(named_);
   CheckNumber(command, named_->get_name(), splitter.words());
   return command.run(splitter.words());
+}
+
+void CommandTree::PlaceValue(const CLI::Option& option, Place* place) const {
+  if (option.get_type_name() == "FILE") place->kind = Place::Kind::kFile;
+  const auto choices = choices_.find(&option);
+  if (choices == choices_.end()) return;
+  place->kind = Place::Kind::kCandidates;
+  for (const std::string& choice : choices->second) place->candidates.push_back({choice, ""});
+}
+
+void CommandTree::PlaceFlag(const CLI::App* app, Place* place) const {
+  const std::size_t equals = place->begun.find('=');
+  if (equals == std::string::npos) {
+    place->kind = Place::Kind::kCandidates;
+    for (const CLI::Option* option : FlagsOf(app)) {
+      place->candidates.push_back({LongName(*option), option->get_description()});
+    }
+    return;
+  }
+  place->before = place->begun.substr(0, equals + 1);
+  for (const CLI::Option* option : FlagsOf(app)) {
+    if (LongName(*option) == place->begun.substr(0, equals)) PlaceValue(*option, place);
+  }
+  place->begun.erase(0, equals + 1);
+}
+
+Place CommandTree::Locate(Words arguments) {
+  Place place;
+  if (arguments.empty()) return place;
+  place.begun = arguments.back();
+  arguments.pop_back();
+  if (!arguments.empty() && arguments.front() == "help") arguments.erase(arguments.begin());
+  Splitter splitter(root_.get(), commands_);
+  try {
+    for (const std::string& argument : arguments) splitter.Take(argument);
+    Words rest(splitter.rest().rbegin(), splitter.rest().rend());
+    if (splitter.open_flag() != nullptr) rest.erase(rest.begin());
+    root_->parse(std::move(rest));
+  } catch (const UsageError&) {
+    return place;
+  } catch (const CLI::Error&) {
+    // Of what is missing yet; what is there has been set.
+  }
+
+  const CLI::App* app = splitter.app();
+  const auto command = commands_.find(app);
+  if (splitter.open_flag() != nullptr) {
+    PlaceValue(*splitter.open_flag(), &place);
+  } else if (!splitter.flags_over() && place.begun.starts_with("-")) {
+    PlaceFlag(app, &place);
+  } else if (command == commands_.end()) {
+    place.kind = Place::Kind::kCandidates;
+    for (const CLI::App* child : CommandsOf(app)) {
+      place.candidates.push_back({child->get_name(), child->get_description()});
+    }
+  } else {
+    PlaceWord(command->second, splitter.words(), &place);
+  }
+  return place;
 }
 
 }  // namespace ringd::ctl

@@ -21,6 +21,13 @@ ExitCode NodeUpdate(Session& session, const NodeOptions& options);
 ExitCode NodeRemove(Session& session, const NodeOptions& options);
 ExitCode NodeList(Session& session, const std::string& ring);
 
+// Apply makes the nodes of a ring those of a file, as one change: of the version that was compared with the file, so
+// that nobody else's change is undone.
+ExitCode Apply(Session& session, const ApplyOptions& options);
+
+// Diff tells what Apply would do: kOk nothing, kDiffers something, kCannotTell where the server said no.
+ExitCode Diff(Session& session, const DiffOptions& options);
+
 // Lookup answers keys in their order. Keys of stdin are sent in batches while they are read, in constant memory. Where
 // a key is refused, those before it have been answered, and the error names its line.
 //   tsv: key, tab, ids of the owners with commas between them.

@@ -7,16 +7,20 @@
 #include <iostream>
 
 #include "client/ringctl/failure.h"
+#include "client/ringctl/progress.h"
 
 namespace ringd::ctl {
+
+bool HasTerminal() { return isatty(STDIN_FILENO) != 0; }
 
 ExitCode Confirm(const MutationFlags& flags, const std::string& command, const std::string& question,
                  const std::string& expected) {
   if (flags.yes || flags.dry_run) return ExitCode::kOk;
-  if (isatty(STDIN_FILENO) == 0) {
+  if (!HasTerminal()) {
     return ReportError(ExitCode::kUsage, fmt::format("{} needs --yes where there is no terminal to ask on", command),
                        "--dry-run shows what would result");
   }
+  ClearProgress();
   fmt::print(stderr, "{} ", question);
   std::fflush(stderr);
   std::string answer;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "client/ringctl/escape.h"
+#include "client/ringctl/progress.h"
 #include "proto/status_codec.h"
 
 namespace ringd::ctl {
@@ -35,6 +36,9 @@ std::string HintOf(const grpc::Status& status) {
              "shown";
     case grpc::StatusCode::DEADLINE_EXCEEDED:
       return "--timeout allows more time; if it was a change, look whether it was made before you repeat it";
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      // Of gRPC itself, before ringd saw the request.
+      return ReasonOf(status).empty() ? "ringd's --max-request-bytes is the most that a message may have" : "";
     case grpc::StatusCode::INTERNAL:
       return "this is a fault of the server: please report it";
     default:
@@ -72,6 +76,7 @@ ExitCode ReportError(ExitCode code, std::string_view text, std::string_view hint
 }
 
 void Notice(std::string_view text) {
+  ClearProgress();
   const std::string line = EscapeForText(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

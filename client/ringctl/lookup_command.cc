@@ -14,6 +14,7 @@
 #include "client/ringctl/key_batcher.h"
 #include "client/ringctl/key_reader.h"
 #include "client/ringctl/lookup_output.h"
+#include "client/ringctl/progress.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
 #include "client/wire_check.h"
@@ -62,6 +63,7 @@ class BatchRunner {
   const std::string key_word_;  // "line" or "key": what a number in an error counts
   std::deque<std::unique_ptr<Flight>> flights_;
   uint64_t keys_sent_ = 0;
+  uint64_t keys_answered_ = 0;
   std::optional<v1::Version> version_;
   bool told_versions_ = false;
   bool told_short_ = false;
@@ -159,6 +161,8 @@ ExitCode BatchRunner::PrintAnswer(const v1::BatchLookupRequest& request, const v
     Notice(fmt::format("note: fewer owners than were asked for ({} a key): the ring has no more nodes of weight > 0",
                        response.owners_per_key()));
   }
+  keys_answered_ += static_cast<uint64_t>(request.keys_size());
+  ShowProgress(session_.options, fmt::format("{} keys answered", keys_answered_));
   Print(output_.Add(request, response));
   return FlushOutput() ? ExitCode::kOk : ExitCode::kRefused;
 }

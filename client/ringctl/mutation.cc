@@ -21,11 +21,6 @@ std::string NewRequestId() {
   return id;
 }
 
-std::string MovedText(const MutationOutcome& outcome) {
-  if (outcome.movement == nullptr) return "";
-  return fmt::format(", {:.1f}% moved", outcome.movement->moved_share() * 100);
-}
-
 std::string DoneText(const MutationOutcome& outcome, const ChangeWords& words) {
   if (outcome.previous == nullptr) {
     return fmt::format("{} {}: version {}\n", words.subject, words.predicate, VersionText(*outcome.version));
@@ -34,7 +29,7 @@ std::string DoneText(const MutationOutcome& outcome, const ChangeWords& words) {
     return fmt::format("nothing changed: revision {}\n", outcome.version->revision());
   }
   return fmt::format("{} {}: {}{}\n", words.subject, words.predicate,
-                     RevisionStepText(*outcome.previous, *outcome.version), MovedText(outcome));
+                     RevisionStepText(*outcome.previous, *outcome.version), MovedText(outcome.movement));
 }
 
 std::string PlanText(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {
@@ -45,7 +40,8 @@ std::string PlanText(const MutationOutcome& outcome, const ChangeWords& words, c
   } else if (SameVersion(plan.ring().version(), *outcome.version)) {
     text += fmt::format(": it is so already, at version {}", VersionText(*outcome.version));
   } else {
-    text += fmt::format(": {}{}", RevisionStepText(*outcome.version, plan.ring().version()), MovedText(outcome));
+    text +=
+        fmt::format(": {}{}", RevisionStepText(*outcome.version, plan.ring().version()), MovedText(outcome.movement));
   }
   text += '\n';
   if (plan.force_needed()) text += fmt::format("needs --force: {}\n", EscapeForText(plan.force_reason()));
@@ -80,6 +76,10 @@ void FillOptions(const MutationFlags& flags, v1::MutationOptions* options) {
   options->set_reason(flags.reason);
   options->set_validate_only(flags.dry_run);
   options->set_force(flags.force);
+}
+
+std::string MovedText(const v1::Movement* movement) {
+  return movement == nullptr ? "" : fmt::format(", {:.1f}% moved", movement->moved_share() * 100);
 }
 
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {

@@ -27,6 +27,9 @@ struct MutationOutcome {
 // FillOptions turns the flags into the options of a request, with a request_id of its own.
 void FillOptions(const MutationFlags& flags, v1::MutationOptions* options);
 
+// MovedText is such as ", 24.8% moved"; empty where the movement was not computed.
+std::string MovedText(const v1::Movement* movement);
+
 // PrintOutcome prints an outcome in the format of `options`.
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options);
 

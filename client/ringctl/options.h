@@ -58,6 +58,17 @@ struct NodeOptions {
   MutationFlags mutation;
 };
 
+struct ApplyOptions {
+  std::string ring;
+  std::string file;  // "-" = standard input
+  MutationFlags mutation;
+};
+
+struct DiffOptions {
+  std::string ring;
+  std::string file;  // "-" = standard input
+};
+
 struct LookupOptions {
   std::string ring;
   std::vector<std::string> keys;  // exactly "-" = keys come from stdin

@@ -33,8 +33,9 @@ Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& 
           {}};
 }
 
-Answer<v1::ListRingsResponse> ReadRings(Connection& connection) {
+Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::string& prefix) {
   v1::ListRingsRequest request;
+  request.set_prefix(prefix);
   Answer<v1::ListRingsResponse> joined = connection.Call(&v1::Directory::Stub::ListRings, request);
   while (joined.status.ok() && !joined.value.next_page_token().empty()) {
     request.set_page_token(joined.value.next_page_token());

@@ -8,7 +8,7 @@ namespace ringd::ctl {
 // ring changes between two pages; ABORTED when that happens 10 times.
 Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring);
 
-// ReadRings joins all pages of the list of rings.
-Answer<v1::ListRingsResponse> ReadRings(Connection& connection);
+// ReadRings joins all pages of the list of rings whose names begin with `prefix`.
+Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::string& prefix = "");
 
 }  // namespace ringd::ctl

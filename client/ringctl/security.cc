@@ -19,14 +19,8 @@ using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
 std::string OpensslError() {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   ERR_clear_error();
-  return reason == nullptr ? "it cannot be read" : reason;
+  return reason == nullptr ? "unknown error" : reason;
 }
-
-absl::Status Unusable(const char* flag, const std::string& file) {
-  return absl::FailedPreconditionError(fmt::format("{} {} cannot be used: {}", flag, Quoted(file), OpensslError()));
-}
-
-std::shared_ptr<SSL_CTX> NewContext() { return {SSL_CTX_new(TLS_client_method()), SSL_CTX_free}; }
 
 // Host and port of HOST:PORT or [V6]:PORT.
 std::pair<std::string, std::string> Split(const std::string& endpoint) {
@@ -34,10 +28,6 @@ std::pair<std::string, std::string> Split(const std::string& endpoint) {
   std::string host = endpoint.substr(0, colon);
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   return {host, endpoint.substr(colon + 1)};
-}
-
-bool HasExpired(const X509* certificate) {
-  return certificate != nullptr && X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0;
 }
 
 // A handshake over an open connection, HTTP/2 offered.
@@ -50,32 +40,26 @@ SslPtr Handshake(SSL_CTX* context, const TcpConnection& connection, int* result)
   return ssl;
 }
 
-// What to shake hands with, of the files as they are now.
-absl::StatusOr<std::shared_ptr<SSL_CTX>> ContextOf(const TlsFiles& files) {
-  std::shared_ptr<SSL_CTX> made = NewContext();
-  SSL_CTX* context = made.get();
+using ContextPtr = std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)>;
+
+// What to shake hands with. Files that cannot be used are not in it: Credentials says what is wrong with them.
+ContextPtr ContextOf(const std::optional<TlsFiles>& files) {
+  ContextPtr context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  if (!files.has_value()) return context;
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_load_verify_locations(context.get(), files->ca_file.c_str(), nullptr);
+  if (!files->cert_file.empty()) {
+    SSL_CTX_use_certificate_chain_file(context.get(), files->cert_file.c_str());
+    SSL_CTX_use_PrivateKey_file(context.get(), files->key_file.c_str(), SSL_FILETYPE_PEM);
+  }
   ERR_clear_error();
-  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
-  if (SSL_CTX_load_verify_locations(context, files.cacert.c_str(), nullptr) != 1) {
-    return Unusable("--cacert", files.cacert);
-  }
-  if (!files.cert.empty()) {
-    if (SSL_CTX_use_certificate_chain_file(context, files.cert.c_str()) != 1) return Unusable("--cert", files.cert);
-    // Refuses a key of another certificate too.
-    if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
-      return Unusable("--key", files.key);
-    }
-  }
-  return made;
+  return context;
 }
 
 }  // namespace
 
 absl::StatusOr<Security> Security::FromFiles(const TlsFiles& files) {
-  if (auto context = ContextOf(files); !context.ok()) return context.status();
-  auto credentials =
-      Credentials::Load(ringd::TlsFiles{.ca_file = files.cacert, .cert_file = files.cert, .key_file = files.key});
+  auto credentials = Credentials::Load(files);
   if (!credentials.ok()) return credentials.status();
   Security security;
   security.files_ = files;
@@ -91,21 +75,26 @@ std::shared_ptr<grpc::ChannelCredentials> Security::credentials() const {
 
 std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milliseconds patience) const {
   if (endpoint.starts_with("unix:")) return "";
+  if (credentials_ != nullptr) {
+    if (const absl::Status problem = credentials_->problem(); !problem.ok()) return std::string(problem.message());
+  }
   const auto [host, port] = Split(endpoint);
   const TcpConnection connection(host, port, patience);
   if (connection.socket() < 0) return "";
   int result = 0;
-  const absl::StatusOr<std::shared_ptr<SSL_CTX>> context = files_.has_value() ? ContextOf(*files_) : NewContext();
-  if (!context.ok()) return std::string(context.status().message());
-  const SslPtr ssl = Handshake(context->get(), connection, &result);
+  const ContextPtr context = ContextOf(files_);
+  const SslPtr ssl = Handshake(context.get(), connection, &result);
   if (!files_.has_value()) return result == 1 ? "it speaks TLS, and --cacert, --cert and --key are not given" : "";
   if (result != 1) {
     const int64_t verified = SSL_get_verify_result(ssl.get());
     if (verified != X509_V_OK) {
       return fmt::format("its certificate is not to be trusted: {}", X509_verify_cert_error_string(verified));
     }
-    const bool broken = SSL_get_error(ssl.get(), result) == SSL_ERROR_SSL;
-    return broken ? fmt::format("no TLS with it: {}", OpensslError()) : "";
+    if (SSL_get_error(ssl.get(), result) != SSL_ERROR_SSL) return "";
+    if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
+      return "it does not speak TLS, and --cacert asks for it";
+    }
+    return fmt::format("no TLS with it: {}", OpensslError());
   }
   X509* shown = SSL_get0_peer_certificate(ssl.get());
   if (X509_check_ip_asc(shown, host.c_str(), 0) != 1 &&
@@ -115,9 +104,8 @@ std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milli
   // A server that does not like our certificate closes the connection after the handshake; one that does speaks first.
   char first = 0;
   if (SSL_read(ssl.get(), &first, 1) > 0) return "";
-  const X509* own = SSL_CTX_get0_certificate(context->get());
-  if (own == nullptr) return "it wants a certificate: --cert and --key are not given";
-  return HasExpired(own) ? "the certificate of --cert has expired" : "it does not take the certificate of --cert";
+  return files_->cert_file.empty() ? "it wants a certificate: --cert and --key are not given"
+                                   : "it does not take the certificate of --cert";
 }
 
 }  // namespace ringd::ctl

@@ -12,13 +12,6 @@
 
 namespace ringd::ctl {
 
-// TlsFiles names PEM files; empty = not given.
-struct TlsFiles {
-  std::string cacert;  // the CAs that servers' certificates must come from
-  std::string cert;    // the certificate to show, its chain behind it
-  std::string key;     // of that certificate
-};
-
 // Security is how servers are spoken with: TLS where there are files, else plaintext; a unix socket has no TLS. Copies
 // are the same value. Any thread.
 class Security {
@@ -28,7 +21,7 @@ class Security {
 
   // FromFiles answers TLS. FAILED_PRECONDITION, with a text that names the file, for one that cannot be used. A watch
   // may last longer than they do: see Credentials.
-  // REQUIRES: `cacert` is given; `cert` and `key` both or neither.
+  // REQUIRES: the CA is given; certificate and key both or neither.
   static absl::StatusOr<Security> FromFiles(const TlsFiles& files);
 
   // Those to connect with now.

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "client/ringctl/failure.h"
+#include "client/ringctl/progress.h"
 
 namespace ringd::ctl {
 namespace {
@@ -30,6 +31,7 @@ bool FlushOutput() {
 }
 
 ExitCode FinishOutput(ExitCode code) {
+  ClearProgress();
   if (FlushOutput()) return code;
   if (first_error != EPIPE) {
     const std::string reason = std::generic_category().message(first_error);

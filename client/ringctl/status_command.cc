@@ -28,6 +28,7 @@ constexpr std::array<const char*, 3> kServices = {"", "ringd.v1.Directory", "rin
 // EndpointStatus is what one endpoint answered.
 struct EndpointStatus {
   std::string endpoint;
+  bool reached = false;
   grpc::Status status;                               // of reaching it and reading its rings
   std::array<std::string, kServices.size()> health;  // "SERVING", ..., by the order of kServices; empty = not asked
   v1::ListRingsResponse rings;
@@ -54,7 +55,8 @@ EndpointStatus AskEndpoint(const std::string& endpoint, const GlobalOptions& glo
   Connection connection({endpoint}, global.security, global.timeout);
   const auto reached = connection.Reach();
   result.status = reached.status;
-  if (!result.status.ok()) return result;
+  result.reached = reached.status.ok();
+  if (!result.reached) return result;
   Health::Stub health(NewChannel(endpoint, global.security));
   const auto deadline = connection.NewDeadline();
   for (std::size_t i = 0; i < kServices.size(); ++i) {
@@ -147,7 +149,8 @@ ExitCode Status(const GlobalOptions& global) {
   ExitCode code = ExitCode::kOk;
   for (const EndpointStatus& status : statuses) {
     if (!status.status.ok()) {
-      code = std::max(code, ReportStatus(status.status, status.endpoint));
+      // One that was not reached is named in the text.
+      code = std::max(code, ReportStatus(status.status, status.reached ? status.endpoint : ""));
     } else if (!status.AllServing()) {
       code = std::max(
           code, ReportError(ExitCode::kRefused, fmt::format("{} does not serve everything: {} {} {}", status.endpoint,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "client/ringctl/commands.h"
+#include "client/ringctl/failure.h"
 #include "client/ringctl/json.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/table.h"
@@ -37,6 +38,10 @@ ExitCode Version(const GlobalOptions& global) {
       Print(fmt::format("ringctl {}\n", RINGD_VERSION));
       Print(server.empty() ? "ringd   not reached\n" : fmt::format("ringd   {}\n", server));
       break;
+  }
+  if (!answer.status.ok() && !global.quiet) {
+    Notice(fmt::format("note: no version of a server: {} ({})", answer.status.error_message(),
+                       CodeName(answer.status.error_code())));
   }
   return ExitCode::kOk;
 }

@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <memory>
 #include <thread>
@@ -81,12 +83,23 @@ StreamEnd FollowStream(const std::string& endpoint, const GlobalOptions& global,
   return {status, progress};
 }
 
+// Ends the process when nobody reads it any more, as in `| head -1`: the next event may be long in coming.
+void EndWithReader() {
+  std::thread([] {
+    pollfd output{STDOUT_FILENO, 0, 0};
+    while (poll(&output, 1, -1) < 0) {
+    }
+    _exit(static_cast<int>(ExitCode::kRefused));
+  }).detach();
+}
+
 }  // namespace
 
 ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
   WatchPosition position(options.ring, options.from);
   const grpc::Status unfit = CheckWire(position.Request());
   if (!unfit.ok()) return ReportStatus(unfit);
+  EndWithReader();
   WatchLog log(global.quiet);
   Backoff backoff({.first = std::chrono::milliseconds(200), .longest = std::chrono::milliseconds(5000)},
                   SystemRandom());

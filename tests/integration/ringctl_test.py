@@ -15,43 +15,11 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+from ringctl_case import RingctlCase  # noqa: E402
 from ringd_process import PATIENCE, RINGCTL, Server, Watcher, closed_port, environment  # noqa: E402
 
 
-class RingctlTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.server = Server(os.path.join(cls.folder.name, "data"))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.stop()
-        cls.folder.cleanup()
-
-    def setUp(self):
-        self.ring = self.id().rsplit(".", 1)[1].replace("_", "-")
-
-    def run_it(self, *arguments, code=0, stdin=b"", endpoint=None):
-        """Runs ringctl; checks the exit code and that stderr is lines of text when it fails, and never a dump."""
-        done = subprocess.run([RINGCTL, *arguments], input=stdin, capture_output=True, timeout=60,
-                              env=environment(endpoint or self.server.endpoint))
-        self.assertEqual(done.returncode, code, (arguments, done.stdout[-500:], done.stderr))
-        if code != 0:
-            lines = done.stderr.decode().splitlines()
-            self.assertTrue(lines and lines[0].startswith("error: "), done.stderr)
-            self.assertLessEqual(len(lines), 2, done.stderr)
-        return done
-
-    def out(self, *arguments, **options):
-        return self.run_it(*arguments, **options).stdout.decode()
-
-    def err(self, *arguments, **options):
-        return self.run_it(*arguments, **options).stderr.decode()
-
-    def json(self, *arguments, **options):
-        return json.loads(self.out(*arguments, "-o", "json", **options))
-
+class RingctlTest(RingctlCase):
     def watch(self, endpoint, *arguments):
         watcher = Watcher(endpoint, *arguments)
         self.addCleanup(watcher.stop)
@@ -61,11 +29,6 @@ class RingctlTest(unittest.TestCase):
         server = Server(*arguments, **options)
         self.addCleanup(server.stop)
         return server
-
-    def make_ring(self, *nodes):
-        self.out("ring", "create", self.ring)
-        for node in nodes:
-            self.out("node", "add", self.ring, node, "--address", node + ":1")
 
     def test_closed_port(self):
         """Nobody listens: every command that needs a server ends with 3 and prints no data. B57, polyglot#77."""
@@ -79,7 +42,11 @@ class RingctlTest(unittest.TestCase):
             self.assertEqual(done.stdout, b"", arguments)
         done = self.run_it("status", "--timeout", "200ms", "-o", "json", code=3, endpoint=endpoint)
         json.loads(done.stdout)
-        self.run_it("version", endpoint=endpoint)
+        self.assertEqual(done.stderr.decode().splitlines()[0],
+                         "error: cannot reach ringd at %s (UNAVAILABLE)" % endpoint)
+        self.assertIn("note: no version of a server: cannot reach ringd at " + endpoint,
+                      self.err("version", endpoint=endpoint))
+        self.assertEqual(self.err("version", "-q", endpoint=endpoint), "")
 
     def test_refusals(self):
         """The server said no: exit 1, and an error on stderr alone, with its code and a hint. B57, swarm-cli#154."""
@@ -119,6 +86,9 @@ class RingctlTest(unittest.TestCase):
         self.assertTrue(self.out("--version").startswith("ringctl "))
         self.assertIn("`ringctl node remove`", self.err("node", "remvoe", self.ring, "n1", code=2))
         self.assertIn("--weight", self.err("node", "add", self.ring, "n2", "--wieght", "1", code=2))
+        self.assertIn("did you mean json?", self.err("ring", "list", "-o", "jsno", code=2))
+        self.assertIn("did you mean hashed?", self.err("ring", "create", "r", "--placement", "hash", code=2))
+        self.assertIn("did you mean zsh?", self.err("completion", "zhs", code=2))
 
     def test_short_flag_with_equals(self):
         """`-o=json` is `-o json`."""
@@ -126,11 +96,16 @@ class RingctlTest(unittest.TestCase):
         self.assertEqual(self.out("ring", "get", self.ring, "-o=json"), self.out("ring", "get", self.ring, "-o", "json"))
 
     def test_metadata_is_cleared(self):
-        """An empty --metadata replaces all that was there by nothing."""
+        """--clear-metadata does it; an empty --metadata, such as of an unset variable, is an error."""
         self.out("ring", "create", self.ring)
         self.out("node", "add", self.ring, "n1", "--metadata", "a=1", "--metadata", "b=2")
         self.assertEqual(self.json("node", "list", self.ring)["nodes"][0]["metadata"], {"a": "1", "b": "2"})
-        self.out("node", "update", self.ring, "n1", "--metadata", "")
+        for flags in (["--metadata", ""], ["--metadata="], ["--metadata", "", "--metadata", "a=1"]):
+            self.assertIn('metadata ""', self.err("node", "update", self.ring, "n1", *flags, code=2))
+        self.err("node", "update", self.ring, "n1", "--clear-metadata", "--metadata", "a=1", code=2)
+        self.assertIn('label ""', self.err("ring", "create", self.ring + "-2", "--label", "", code=2))
+        self.assertEqual(len(self.json("node", "list", self.ring)["nodes"][0]["metadata"]), 2)
+        self.out("node", "update", self.ring, "n1", "--clear-metadata")
         self.assertEqual(self.json("node", "list", self.ring)["nodes"][0]["metadata"], {})
 
     def test_version_that_is_not_reached(self):
@@ -170,6 +145,8 @@ class RingctlTest(unittest.TestCase):
 
     def test_help(self):
         """Help is asked for anywhere and is data; no arguments is the same text as an error."""
+        for verb in ("update", "remove"):
+            self.assertIn("To drain", self.out("node", verb, "--help"))
         self.assertIn("Examples:", self.out("--help"))
         for arguments in (["node", "add", "--help"], ["node", "add", "r", "n", "-h"], ["help", "node", "add"]):
             self.assertIn("RING ID", self.out(*arguments))
@@ -239,18 +216,6 @@ class RingctlTest(unittest.TestCase):
         self.run_it("ring", "delete", self.ring, "--yes", code=1)
         self.assertEqual(len(self.json("ring", "get", self.ring)["nodes"]), 3)
         self.out("node", "remove", self.ring, "n1", "--yes")
-
-    def ask(self, *arguments, answer):
-        """Runs ringctl on a terminal where `answer` is typed."""
-        leader, follower = os.openpty()
-        try:
-            os.write(leader, answer)
-            done = subprocess.run([RINGCTL, *arguments], stdin=follower, capture_output=True, timeout=PATIENCE,
-                                  env=environment(self.server.endpoint))
-        finally:
-            os.close(leader)
-            os.close(follower)
-        return done
 
     def test_question_on_a_terminal(self):
         """On a terminal node remove asks, and ring delete wants the name typed; another answer changes nothing."""

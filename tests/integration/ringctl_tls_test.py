@@ -65,7 +65,7 @@ class RingctlTlsTest(ProcessCase):
                 (cacert + rogue.ctl_flags("admin")[2:], None, "it does not take the certificate"),
                 (good.ctl_flags("expired"), None, "expired.pem\" has expired at"),
                 (rogue.ctl_flags("admin")[:2] + good.ctl_flags("admin")[2:], None, "is not to be trusted"),
-                (good.ctl_flags("admin"), plaintext.endpoint, "no TLS with it")):
+                (good.ctl_flags("admin"), plaintext.endpoint, "it does not speak TLS")):
             for command in (["ring", "list"], ["watch", "r"], ["status"]):
                 with self.subTest(mention=mention, command=command):
                     done = ringctl(endpoint or self.server.endpoint, *command, *flags, patience=20)
@@ -83,10 +83,14 @@ class RingctlTlsTest(ProcessCase):
         empty = os.path.join(self.folder, "empty")
         with open(empty, "wb"):
             pass
-        for number, other in ((1, "/no/such/file"), (1, empty), (3, "/no/such/file"), (3, empty), (5, empty),
-                              (5, "/no/such/file"), (5, good.path("reader-key.pem"))):
+        for number, other, why in ((1, "/no/such/file", "No such file"), (1, empty, "is empty"),
+                                   (1, self.folder, "Is a directory"), (3, "/no/such/file", "No such file"),
+                                   (3, empty, "is empty"), (5, empty, "is empty"),
+                                   (5, "/no/such/file", "No such file"),
+                                   (5, good.path("reader-key.pem"), "does not belong to the certificate")):
             changed = flags[:number] + [other] + flags[number + 1:]
-            self.run_it("ring", "list", *changed, code=4, mentions=[other, flags[number - 1]])
+            what = {1: "CA", 3: "certificate", 5: "key"}[number]
+            self.run_it("ring", "list", *changed, code=4, mentions=['%s "%s"' % (what, other), why])
 
     def test_half_a_configuration_is_2(self):
         flags = self.certificates.ctl_flags("admin")

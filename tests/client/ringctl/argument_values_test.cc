@@ -41,9 +41,10 @@ TEST(ParsePairs, SplitsAtTheFirstEqualsSign) {
   EXPECT_FALSE(ParsePairs("label", {"a=1", "a=2"}).ok());
 }
 
-TEST(ParsePairs, OneEmptyTextIsNoPair) {
-  EXPECT_TRUE(ParsePairs("metadata", {""})->empty());
-  EXPECT_FALSE(ParsePairs("metadata", {"", ""}).ok());
+// A variable that is not set must not clear what is there.
+TEST(ParsePairs, AnEmptyTextIsNoPairAndIsNamed) {
+  const auto pairs = ParsePairs("metadata", {""});
+  EXPECT_EQ(pairs.status().message(), "metadata \"\" is not of the form KEY=VALUE");
 }
 
 TEST(ParseEndpoints, TakesHostsAndSocketsInOrder) {

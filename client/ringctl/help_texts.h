@@ -1,0 +1,62 @@
+#pragma once
+
+namespace ringd::ctl {
+
+// The longer texts of ringctl's help.
+
+inline constexpr char kAbout[] = "ringctl asks and changes ringd, the directory that knows which node owns a key.";
+
+inline constexpr char kFooter[] =
+    "Examples:\n"
+    "  ringctl ring create cache\n"
+    "  ringctl node add cache n1 --address 10.0.0.1:6379 --weight 100\n"
+    "  ringctl lookup cache user:42\n"
+    "  ringctl lookup cache - -o tsv < keys.txt\n"
+    "  ringctl diff cache -f nodes.yaml\n"
+    "  ringctl watch cache -o json\n"
+    "\n"
+    "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS. Of "
+    "diff:\n"
+    "0 the same, 1 it differs, 5 the server said no.\n"
+    "The flags above work after the command too. `ringctl COMMAND --help` tells more.";
+
+inline constexpr char kForceOfNodes[] =
+    "even if it takes more than half of the ring's weight, or its last weighted node";
+
+inline constexpr char kFileFooter[] =
+    "FILE has all nodes of the ring; what it does not write of a node has its default:\n"
+    "  nodes:\n"
+    "  - id: n1\n"
+    "    address: 10.0.0.1:6379\n"
+    "    weight: 100              # the ring's default weight\n"
+    "    zone: a\n"
+    "    hash_key: n1             # the id; cannot be changed\n"
+    "    metadata: {rack: r7}\n"
+    "\n"
+    "`ringctl ring get RING -o yaml > FILE` is a beginning. FILE may be `-`: then it comes from stdin.";
+
+inline constexpr char kUpdateFooter[] =
+    "To drain a node, lower its weight in steps, at last to 0: it owns nothing then, and stays listed.\n"
+    "  ringctl node update cache n1 --weight 50 --dry-run\n"
+    "  ringctl node update cache n1 --weight 0 --reason 'new disk'";
+
+inline constexpr char kRemoveFooter[] =
+    "A node that still owns keys gives them up at once. To drain it first, lower its weight in steps, at last to 0:\n"
+    "  ringctl node update cache n1 --weight 0\n"
+    "  ringctl node remove cache n1";
+
+inline constexpr char kLookupFooter[] =
+    "-o tsv prints KEY<TAB>OWNER[,OWNER...]; control bytes, backslash and bytes that are not UTF-8 are \\xHH, and "
+    "so\n"
+    "is a comma inside an id. -o json prints the answer of one key, or of many\n"
+    "{\"results\":[{\"key\",\"owners\",\"version\"},...]}, a result a line; a key that is not UTF-8 is "
+    "\"key_base64\".\n"
+    "--timeout holds for each batch. After `--` a KEY may begin with `-`.";
+
+inline constexpr char kCompletionFooter[] =
+    "SHELL is bash, zsh or fish. To have it in a shell that runs:\n"
+    "  source <(ringctl completion bash)\n"
+    "  source <(ringctl completion zsh)           # after compinit\n"
+    "  ringctl completion fish | source";
+
+}  // namespace ringd::ctl

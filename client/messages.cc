@@ -1,5 +1,7 @@
 #include "client/messages.h"
 
+#include <algorithm>
+
 #include "google/protobuf/util/time_util.h"
 
 namespace ringd {
@@ -66,6 +68,37 @@ Plan ToValue(const v1::Plan& plan) {
     value.shares.push_back(node.share());
   }
   return value;
+}
+
+absl::StatusOr<LookupResult> ToValue(const v1::LookupResponse& response, size_t owners) {
+  const auto told = static_cast<size_t>(response.owners_size());
+  if (told < 1 || told > owners) {
+    return absl::InternalError("the directory answered " + std::to_string(told) + " owners, asked for " +
+                               std::to_string(owners));
+  }
+  LookupResult result{
+      .version = ToValue(response.version()), .hash = response.hash(), .owners_short = response.owners_short()};
+  for (const v1::Owner& owner : response.owners()) result.owners.push_back(ToValue(owner));
+  return result;
+}
+
+absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys) {
+  const auto nodes = static_cast<uint32_t>(response.nodes_size());
+  const auto& indices = response.owner_indices();
+  const auto per_key = uint64_t{response.owners_per_key()};
+  const bool each = keys == 0 || per_key > 0;
+  const bool whole = static_cast<uint64_t>(indices.size()) == keys * per_key;
+  if (!each || !whole || std::any_of(indices.begin(), indices.end(), [&](uint32_t index) { return index >= nodes; })) {
+    return absl::InternalError("the directory answered " + std::to_string(indices.size()) + " owners of " +
+                               std::to_string(nodes) + " nodes, " + std::to_string(per_key) + " for each of " +
+                               std::to_string(keys) + " keys");
+  }
+  BatchLookupResult result{.version = ToValue(response.version()),
+                           .owner_indices = {indices.begin(), indices.end()},
+                           .owners_per_key = response.owners_per_key(),
+                           .owners_short = response.owners_short()};
+  for (const v1::Owner& node : response.nodes()) result.nodes.push_back(ToValue(node));
+  return result;
 }
 
 void ToMessage(const Version& version, v1::Version* out) {

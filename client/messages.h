@@ -2,6 +2,9 @@
 // (proto/codec.h is that of ring/'s values, which this library does not link.)
 #pragma once
 
+#include <cstddef>
+
+#include "absl/status/statusor.h"
 #include "ringd/types.h"
 #include "ringd/v1/directory.pb.h"
 
@@ -12,6 +15,11 @@ Owner ToValue(const v1::Owner& owner);
 Node ToValue(const v1::Node& node);
 RingInfo ToValue(const v1::Ring& ring);
 Plan ToValue(const v1::Plan& plan);
+
+// Answers of lookups. They are judged, so that whoever uses them need not: INTERNAL for what answers something else
+// than was asked for, up to `owners` owners of one key, or at least one for each of `keys` keys.
+absl::StatusOr<LookupResult> ToValue(const v1::LookupResponse& response, size_t owners);
+absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys);
 
 void ToMessage(const Version& version, v1::Version* out);
 void ToMessage(const Node& node, v1::Node* out);

@@ -222,7 +222,9 @@ Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<Node
   table_ = std::move(table);
 }
 
-absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number) {
+absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number,
+                                  const Limits& limits) {
+  if (nodes.size() > limits.max_nodes) return OverLimit(nodes.size(), "nodes", limits.max_nodes);
   if (absl::Status served = CheckServed(settings.placement); !served.ok()) return served;
   std::vector<NodePtr> shared;
   shared.reserve(nodes.size());
@@ -234,7 +236,8 @@ absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> no
   std::sort(shared.begin(), shared.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
   if (absl::Status unique = CheckUnique(shared); !unique.ok()) return unique;
   const uint64_t point_count = PointsOf(total_weight, settings.placement.points_per_weight);
-  if (point_count > PointTable::kMaxPoints) return OverLimit(point_count, "points", PointTable::kMaxPoints);
+  const uint64_t max_points = std::min(limits.max_points, PointTable::kMaxPoints);
+  if (point_count > max_points) return OverLimit(point_count, "points", max_points);
 
   std::vector<uint64_t> digests;
   std::vector<Point> points;

@@ -36,11 +36,13 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-// Bounds on a whole ring, checked by Apply before it takes memory.
+// Bounds on a whole ring, checked before it takes memory.
 struct Limits {
   size_t max_nodes = 10'000;
   uint64_t max_points = 4'194'304;
 };
+// What a table can hold.
+inline constexpr Limits kUnlimited{.max_nodes = UINT32_MAX, .max_points = PointTable::kMaxPoints};
 
 // The nodes of a ring with what is derived of each; parallel arrays in order of id. Immutable once a Ring holds it.
 struct NodeTable {
@@ -64,10 +66,11 @@ class Ring {
  public:
   // A ring built from scratch; what a store does at start, and a new ring with no nodes.
   // REQUIRES of each node: id and hash_key not empty, both unique (else INTERNAL); any order.
-  // INVALID_ARGUMENT settings that are not served (CheckServed); RESOURCE_EXHAUSTED more points than a table can hold.
+  // INVALID_ARGUMENT settings that are not served (CheckServed); RESOURCE_EXHAUSTED `limits` would be passed.
   // Cost: hashes all points and sorts them.
   // `next_join_number` is the number that the next added node gets; above every one in `nodes`.
-  static absl::StatusOr<Ring> Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number = 1);
+  static absl::StatusOr<Ring> Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number = 1,
+                                     const Limits& limits = kUnlimited);
 
   // The ring that results from all the operations together, and what they changed. This ring stays as it is.
   // Cost: linear in points and nodes (a merge), and a sort of the points of changed nodes alone.

@@ -46,4 +46,19 @@ void AppendHex(std::string_view bytes, std::string* out) {
   }
 }
 
+std::string Shown(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const Utf8Char next = ReadUtf8(text);
+    const std::string_view character = text.substr(0, next.length);
+    if (!next.valid || IsUnsafeToShow(next.code)) {
+      AppendHex(character, &shown);
+    } else {
+      shown += character;
+    }
+    text.remove_prefix(next.length);
+  }
+  return shown;
+}
+
 }  // namespace ringd::ring

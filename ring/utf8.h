@@ -28,4 +28,7 @@ bool IsUnsafeToShow(char32_t code);
 // Each byte as \xHH, in upper-case digits.
 void AppendHex(std::string_view bytes, std::string* out);
 
+// The text as one line that may be shown: what is unsafe, and what is no UTF-8, as \xHH.
+std::string Shown(std::string_view text);
+
 }  // namespace ringd::ring

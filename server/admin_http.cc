@@ -117,9 +117,12 @@ class Router final : public httplib::Server {
   void Answer(httplib::Stream& stream) {
     const absl::Cleanup sent = [] { scrape.reset(); };
     bool closed = false;
-    // Compressing would cost far more than making the page, and the caller chooses how.
-    process_request(stream, /*close_connection=*/true, closed,
-                    [](httplib::Request& request) { request.headers.erase("Accept-Encoding"); });
+    process_request(stream, /*close_connection=*/true, closed, [](httplib::Request& request) {
+      // Compressing would cost far more than making the page, and the caller chooses how.
+      request.headers.erase("Accept-Encoding");
+      // So would a page that is sent a thousand times over, since nothing says that ranges may not be the same.
+      request.ranges.clear();
+    });
   }
 
  private:

@@ -7,12 +7,16 @@
 
 #include "fmt/format.h"
 #include "ring/error.h"
+#include "ring/utf8.h"
 #include "server/small_file.h"
 
 namespace ringd::server {
 namespace {
 
-absl::Status Bad(const std::string& text) { return ring::Error(absl::StatusCode::kInvalidArgument, kBadConfig, text); }
+// The library puts bytes of the file into its texts.
+absl::Status Bad(const std::string& text) {
+  return ring::Error(absl::StatusCode::kInvalidArgument, kBadConfig, ring::Shown(text));
+}
 
 // Marks count lines from 0; a node that is not in the file has a negative one.
 int LineOf(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }

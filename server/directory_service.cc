@@ -8,7 +8,6 @@
 #include "fmt/format.h"
 #include "proto/codec.h"
 #include "proto/status_codec.h"
-#include "ring/checksum.h"
 #include "ring/error.h"
 #include "server/caller.h"
 #include "server/log_line.h"
@@ -128,26 +127,6 @@ class WaitingRead final : public grpc::ServerUnaryReactor {
  private:
   VersionWaits& waits_;
 };
-
-RingSelector SelectorOf(const v1::RingSelector& selector) {
-  RingSelector result;
-  if (selector.has_names()) result.names.assign(selector.names().rings().begin(), selector.names().rings().end());
-  if (selector.has_prefix()) result.prefix = selector.prefix();
-  if (selector.has_all()) result.prefix = "";
-  return result;
-}
-
-std::map<std::string, WatchPosition> HeldOf(const v1::WatchRequest& request) {
-  std::map<std::string, WatchPosition> held;
-  for (const v1::HeldRing& ring : request.held()) {
-    WatchPosition& position = held[ring.ring()];
-    position.version = FromProto(ring.position().version());
-    if (ring.position().has_checksum() && ring.position().checksum().algorithm() == ring::kChecksumAlgorithm) {
-      position.checksum = ring.position().checksum().value();
-    }
-  }
-  return held;
-}
 
 // A name for the connection that a call came on. All callers on a unix socket have the same: gRPC does not tell them
 // apart.
@@ -333,7 +312,7 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
     return new RefusedStream<v1::WatchResponse>(CountsOf(*request), status);
   }
   return WatchStream::Start(directory_, hub_, CountsOf(*request), ConnectionOf(*context),
-                            SelectorOf(request->selector()), HeldOf(*request));
+                            FromProto(request->selector()), FromProto(request->held()));
 }
 
 // --- Not served yet

@@ -1,7 +1,9 @@
 #include "server/grpc_log.h"
 
+#include <string>
 #include <utility>
 
+#include "google/protobuf/stubs/logging.h"
 #include "grpc/support/log.h"
 #include "spdlog/spdlog.h"
 
@@ -22,6 +24,11 @@ void Log(gpr_log_func_args* line) {
   if (answer.allowed) spdlog::warn("grpc: {}", line->message);
 }
 
+void LogOfProtobuf(google::protobuf::LogLevel level, const char*, int, const std::string& message) {
+  const bool ends = level == google::protobuf::LOGLEVEL_FATAL;  // it aborts next
+  spdlog::log(ends ? spdlog::level::critical : spdlog::level::debug, "protobuf: {}", message);
+}
+
 }  // namespace
 
 LineBudget::Answer LineBudget::Take(Clock::time_point now) {
@@ -38,6 +45,9 @@ LineBudget::Answer LineBudget::Take(Clock::time_point now) {
   return {.allowed = true, .left_out = std::exchange(left_out_, 0)};
 }
 
-void TakeLogOfGrpc() { gpr_set_log_function(Log); }
+void TakeLogsOfGrpcAndProtobuf() {
+  gpr_set_log_function(Log);
+  google::protobuf::SetLogHandler(LogOfProtobuf);
+}
 
 }  // namespace ringd::server

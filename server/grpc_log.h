@@ -1,5 +1,6 @@
-// gRPC's own log lines, in our log. Strangers can cause them, by handshakes that fail: so there are some a minute, and
-// a count of the rest.
+// Log lines of gRPC and of protobuf, in our log. Strangers can cause those of gRPC, by handshakes that fail: so there
+// are some a minute, and a count of the rest. Those of protobuf are about texts in requests that are no UTF-8, which
+// their callers are told of: they are for debugging.
 #pragma once
 
 #include <chrono>
@@ -34,6 +35,6 @@ class LineBudget {
 };
 
 // From now on, in this process.
-void TakeLogOfGrpc();
+void TakeLogsOfGrpcAndProtobuf();
 
 }  // namespace ringd::server

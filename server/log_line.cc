@@ -29,23 +29,8 @@ std::string TimeOf(const spdlog::details::log_msg& message) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromChrono(message.time), absl::UTCTimeZone());
 }
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (size_t done = 0; done < text.size();) {
-    const ring::Utf8Char next = ring::ReadUtf8(text.substr(done));
-    const std::string_view character = text.substr(done, next.length);
-    if (!next.valid || ring::IsUnsafeToShow(next.code)) {
-      ring::AppendHex(character, &escaped);
-    } else {
-      escaped += character;
-    }
-    done += next.length;
-  }
-  return escaped;
-}
-
 std::string Text(const std::string& time, std::string_view level, std::string_view message, const LogFields& fields) {
-  std::string line = fmt::format("{} {} {}", time, level, Escaped(message));
+  std::string line = fmt::format("{} {} {}", time, level, ring::Shown(message));
   for (const LogField& field : fields) {
     const auto* number = std::get_if<uint64_t>(&field.value);
     line +=

@@ -12,6 +12,7 @@
 #include "fmt/format.h"
 #include "ring/closest_word.h"
 #include "ring/error.h"
+#include "ring/utf8.h"
 #include "server/config_file.h"
 
 namespace ringd::server {
@@ -310,9 +311,7 @@ void TakeEnvironment(OptionTree& tree, const std::vector<std::string>& environme
   }
 }
 
-}  // namespace
-
-ParsedOptions ParseOptions(const SettingSources& sources) {
+ParsedOptions Parse(const SettingSources& sources) {
   ParsedOptions parsed;
   Options unused;
   OptionTree first(unused);  // to learn from the command line alone which file there is, and whether it makes sense
@@ -333,6 +332,16 @@ ParsedOptions ParseOptions(const SettingSources& sources) {
   tree.TakeArguments(sources.arguments);
   if (!parsed.errors.empty()) return parsed;
   if (const std::string why = WhyWrong(parsed.options); !why.empty()) parsed.errors.push_back(why);
+  return parsed;
+}
+
+}  // namespace
+
+ParsedOptions ParseOptions(const SettingSources& sources) {
+  ParsedOptions parsed = Parse(sources);
+  // Values stand in the library's texts as they were given.
+  for (std::string& error : parsed.errors) error = ring::Shown(error);
+  for (std::string& warning : parsed.warnings) warning = ring::Shown(warning);
   return parsed;
 }
 

@@ -4,6 +4,7 @@
 
 #include "google/protobuf/util/time_util.h"
 #include "proto/codec.h"
+#include "ring/checksum.h"
 
 namespace ringd::server {
 namespace {
@@ -124,6 +125,25 @@ HistoryLimits FromProto(const v1::HistoryLimits& limits) {
   HistoryLimits result;
   if (limits.has_max_age()) result.max_age = absl::Microseconds(TimeUtil::DurationToMicroseconds(limits.max_age()));
   if (limits.has_max_changes()) result.max_changes = limits.max_changes();
+  return result;
+}
+
+RingSelector FromProto(const v1::RingSelector& selector) {
+  RingSelector result;
+  if (selector.has_names()) result.names.assign(selector.names().rings().begin(), selector.names().rings().end());
+  if (selector.has_prefix()) result.prefix = selector.prefix();
+  if (selector.has_all()) result.prefix = "";
+  return result;
+}
+
+std::map<std::string, WatchPosition> FromProto(const google::protobuf::RepeatedPtrField<v1::HeldRing>& held) {
+  std::map<std::string, WatchPosition> result;
+  for (const v1::HeldRing& ring : held) {
+    WatchPosition& position = result[ring.ring()];
+    position.version = ringd::FromProto(ring.position().version());
+    const v1::Checksum& checksum = ring.position().checksum();
+    if (checksum.algorithm() == ring::kChecksumAlgorithm) position.checksum = checksum.value();
+  }
   return result;
 }
 

@@ -1,8 +1,10 @@
-// Builds messages from what the directory holds. Pure functions, any thread; what the codec of proto/ is for values of
-// ring/, this is for those of the server.
+// Between messages and what the directory and its watchers hold. Pure functions, any thread; what the codec of proto/
+// is for values of ring/, this is for those of the server.
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 
 #include "ringd/v1/directory.pb.h"
 #include "server/directory.h"
@@ -21,5 +23,8 @@ size_t AddNodes(const ring::NodeTable& table, size_t first, size_t max, size_t m
                 google::protobuf::RepeatedPtrField<v1::Node>* out);
 
 HistoryLimits FromProto(const v1::HistoryLimits& limits);
+RingSelector FromProto(const v1::RingSelector& selector);
+// By ring. A checksum of an algorithm that is not ours is left out.
+std::map<std::string, WatchPosition> FromProto(const google::protobuf::RepeatedPtrField<v1::HeldRing>& held);
 
 }  // namespace ringd::server

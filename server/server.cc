@@ -175,7 +175,7 @@ void Server::Parts::SetReady(bool ready) const {
 
 absl::Status Server::Parts::StartGrpc() {
   if (absl::Status status = BindGrpc(); !status.ok()) return status;
-  TakeLogOfGrpc();
+  TakeLogsOfGrpcAndProtobuf();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;

@@ -1,5 +1,6 @@
 #include "server/sqlite_log_check.h"
 
+#include <bit>
 #include <cstdint>
 
 namespace ringd::server {
@@ -9,12 +10,18 @@ namespace {
 // are big-endian when the last bit of the magic number is set.
 constexpr size_t kHeaderBytes = 32;
 constexpr size_t kFrameHeaderBytes = 24;
+constexpr size_t kLeastPageBytes = 512;
+constexpr size_t kMostPageBytes = 65'536;
 constexpr uint32_t kMagic = 0x377f0682;  // the last bit aside
 
 uint32_t BigEndian(std::string_view bytes, size_t at) {
   uint32_t value = 0;
   for (size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
   return value;
+}
+
+bool IsPageSize(size_t bytes) {
+  return bytes >= kLeastPageBytes && bytes <= kMostPageBytes && std::has_single_bit(bytes);
 }
 
 uint32_t LittleEndian(std::string_view bytes, size_t at) { return __builtin_bswap32(BigEndian(bytes, at)); }
@@ -64,7 +71,7 @@ std::optional<size_t> FindLogDamage(std::string_view log) {
   Checksum sum;
   sum.Add(log.substr(0, 24), big_endian);
   // The header is on the disk before the first frame is written.
-  if ((BigEndian(log, 0) & ~1U) != kMagic || sum != Checksum::At(log, 24)) return 0;
+  if ((BigEndian(log, 0) & ~1U) != kMagic || sum != Checksum::At(log, 24) || !IsPageSize(page_bytes)) return 0;
 
   const std::string_view salt = log.substr(16, 8);
   const size_t frame_bytes = kFrameHeaderBytes + page_bytes;

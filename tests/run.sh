@@ -12,7 +12,8 @@ errors in build-tests/, and runs the lints and every test. The last line is the 
 
   --all          then what takes longer: clang++ with -Wthread-safety, clang-tidy, AddressSanitizer and
                  UndefinedBehaviorSanitizer over all tests, ThreadSanitizer over those without gRPC, the stages
-                 of deploy/Dockerfile (as root, with Debian's mirror), the tests that take minutes, each bench once
+                 of deploy/Dockerfile (as root, with Debian's mirror), each bench once, each fuzz target for a minute,
+                 and the tests that take minutes
   --no-install   install nothing
   -h, --help     this text
 HELP
@@ -106,6 +107,18 @@ sanitizer() {
   run_tests "$1"
 }
 
+# The tests that take minutes mostly wait, so the targets are fuzzed meanwhile.
+fuzz_and_long_tests() {
+  local fuzzing status=0
+  tests/fuzz/run.sh >"$work/fuzz" 2>&1 &
+  fuzzing=$!
+  run_tests long || status=$?
+  wait $fuzzing || status=$?
+  printf '\n'
+  cat "$work/fuzz"
+  return $status
+}
+
 stage 'packages' packages
 stage 'lint' lint
 stage 'build, g++' build tests
@@ -116,6 +129,7 @@ if [ $all = yes ]; then
   stage 'tests, asan and ubsan' sanitizer asan
   stage 'tests without gRPC, tsan' sanitizer tsan
   stage 'Dockerfile' tests/integration/dockerfile_test.py
-  stage 'long tests' run_tests long
   if [ -x tests/bench/run.sh ]; then stage 'benches, once' tests/bench/run.sh --quick; fi
+  stage 'build, fuzz targets' build fuzz
+  stage 'fuzzing, and long tests' fuzz_and_long_tests
 fi

@@ -13,8 +13,10 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
 from certificates import ADMIN, Certificates  # noqa: E402
+from ringd_client import Refused  # noqa: E402
 from ringd_process import RINGD, eventually  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
+from stubs import pb  # noqa: E402
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "ringd.yaml")
 
@@ -155,6 +157,8 @@ class LogTest(ConfigCase):
         for _ in range(50):
             client.owners("r", [b"k"])
             client.ListRings()
+            with self.assertRaises(Refused):  # no UTF-8, which the library that parses it complains of
+                client.send_bytes("Lookup", b"\x0a\x02\xff\xfe\x12\x01k", pb.LookupResponse)
         client.update("r", "a", weight=100)  # changes nothing
         client.delete("r")
         self.assertEqual(server.stop(), 0)

@@ -25,6 +25,10 @@ TEST(ReadUtf8, ReadsOneCharacterOrOneByteThatBeginsNone) {
   EXPECT_EQ(cut.length, 1u);
 }
 
+TEST(Shown, IsOneLineThatDoesNothingToATerminal) {
+  EXPECT_EQ(Shown("a\"\\\u00e9\n\x1b[2J\u202e\xff"), "a\"\\\u00e9\\x0A\\x1B[2J\\xE2\\x80\\xAE\\xFF");
+}
+
 TEST(IsUnsafeToShow, CoversControlsLineSeparatorsAndBidi) {
   for (const char32_t code :
        {0x00, 0x1F, 0x7F, 0x80, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2066, 0x2069}) {

@@ -186,6 +186,21 @@ TEST(AdminHttp, MetricsAreTextInTheFormatThatPrometheusKnows) {
   EXPECT_EQ(result->get_header_value("Cache-Control"), "no-store");
 }
 
+// A request of 8 KiB, for thousands of ranges which are all the whole page, was answered by half a gigabyte.
+TEST(AdminHttp, APageIsSentOnceWhateverRangesAreAskedFor) {
+  const std::string page(100'000, '#');
+  const auto http = Started(kAnyPort, Pages::kLocal, [&] { return page; });
+  ASSERT_NE(http, nullptr);
+  std::string ranges = "bytes=0-";
+  for (int i = 0; i < 2'000; ++i) ranges += ",0-";
+  for (const std::string& range : {std::string("bytes=0-9"), ranges}) {
+    const httplib::Result result = ClientOf(*http).Get("/metrics", {{"Range", range}});
+    ASSERT_TRUE(result);
+    EXPECT_EQ(result->status, 200);
+    EXPECT_EQ(result->body, page);
+  }
+}
+
 TEST(AdminHttp, PublicPagesAreMetricsAndProbesAlone) {
   const auto http = Started(kAnyPort, Pages::kPublic);
   ASSERT_NE(http, nullptr);

@@ -16,6 +16,7 @@ namespace ringd::server {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -339,6 +340,11 @@ TEST_F(ConfiguredTest, AWrongValueIsToldWithItsLine) {
   EXPECT_EQ(RefusedFile("listen: []\n"), file_ + ":2: \"listen\" is an empty list: leave it out instead");
   EXPECT_EQ(RefusedFile("listen: [[a]]\n"), file_ + ":2: \"listen\" takes a list of values, and of nothing else");
   EXPECT_EQ(RefusedFile("init: true\ninit: true\n"), file_ + ":3: \"init\" comes twice, first in line 2");
+}
+
+TEST_F(ConfiguredTest, AnErrorIsOneLineThatMayBeShown) {
+  EXPECT_THAT(Refused(File("\"\\\x1b\": b\n")), HasSubstr("unknown escape character: \\x1B"));
+  EXPECT_THAT(RefusedFile("log-level: \"x\\n\\x1b[2J\"\n"), HasSubstr("x\\x0A\\x1B[2J not in"));
 }
 
 TEST_F(ConfiguredTest, WhatIsNoMappingIsTold) {

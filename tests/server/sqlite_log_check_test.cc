@@ -21,8 +21,9 @@ std::string Number(uint32_t value) {
 
 class Log {
  public:
-  explicit Log(uint32_t salt = 7) : salt_(Number(salt) + Number(salt + 1)) {
-    bytes_ = Number(0x377f0683) + Number(3'007'000) + Number(kPage) + Number(0) + salt_;  // checksums are big-endian
+  explicit Log(uint32_t salt = 7, uint32_t page_bytes = kPage) : salt_(Number(salt) + Number(salt + 1)) {
+    // Checksums are big-endian.
+    bytes_ = Number(0x377f0683) + Number(3'007'000) + Number(page_bytes) + Number(0) + salt_;
     Sum(bytes_);
     bytes_ += Number(a_) + Number(b_);
   }
@@ -92,6 +93,14 @@ TEST(FindLogDamage, InTheLastTransactionItMayBeACrash) {
 TEST(FindLogDamage, TheHeaderIsTheFirstThatIsWritten) {
   for (size_t at = 0; at < kHeader; at++)
     EXPECT_EQ(FindLogDamage(Flipped(Three(), at)), std::optional<size_t>(0)) << at;
+}
+
+// The checksum is right, and SQLite would take the log for an empty one.
+TEST(FindLogDamage, AHeaderOfAPageSizeThatSqliteDoesNotHaveIsDamaged) {
+  for (const uint32_t page_bytes : {0u, 1u, 256u, 513u, 520u, 131'072u, UINT32_MAX}) {
+    const std::string log = Log(7, page_bytes).Frame('a', true).Frame('b', true).Frame('c', true).bytes();
+    EXPECT_EQ(FindLogDamage(log), std::optional<size_t>(0)) << page_bytes;
+  }
 }
 
 // A large change that failed, on a full disk say, has left its frames, salt and all; a small one was written over its

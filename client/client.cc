@@ -137,10 +137,11 @@ class Client::Calls {
     return made;
   }
 
-  // Who cannot connect wants to know that the files were renewed in vain.
+  // Who cannot connect wants to know that the files were renewed in vain. What a directory says has a reason.
   grpc::Status WithTlsProblem(const grpc::Status& status) const {
     const absl::Status problem = credentials_->problem();
-    if (problem.ok() || status.error_code() != grpc::StatusCode::UNAVAILABLE) return status;
+    const bool not_connected = status.error_code() == grpc::StatusCode::UNAVAILABLE && status.error_details().empty();
+    if (problem.ok() || !not_connected) return status;
     return {status.error_code(), status.error_message() + "; " + std::string(problem.message()),
             status.error_details()};
   }
@@ -190,7 +191,7 @@ absl::StatusOr<BatchLookupResult> Client::BatchLookup(std::string_view ring, std
   SetReadOptions(options, request);
   const auto response = calls_->Call(&v1::Directory::Stub::BatchLookup, request, calls_->options().lookup_timeout);
   if (!response.ok()) return response.status();
-  return ToValue(*response, keys.size());
+  return ToValue(*response, keys.size(), options.owners);
 }
 
 // --- Rings

@@ -1,9 +1,5 @@
 #include "client/credentials.h"
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "proto/certificates.h"
@@ -16,14 +12,6 @@ constexpr absl::Duration kLookEvery = absl::Seconds(1);
 Pem CaOf(const TlsFiles& files, std::string_view text = "") { return {"CA", files.ca_file, text}; }
 Pem CertificateOf(const TlsFiles& files, std::string_view text = "") { return {"certificate", files.cert_file, text}; }
 Pem KeyOf(const TlsFiles& files, std::string_view text = "") { return {"key", files.key_file, text}; }
-
-absl::Status ReadFile(const Pem& pem, std::string& text) {
-  std::ifstream file{std::string(pem.file), std::ios::binary};
-  std::array<char, 4096> part;
-  while (file.read(part.data(), part.size()), file.gcount() > 0) text.append(part.data(), file.gcount());
-  if (!file.is_open() || file.bad()) return BadPem(pem, std::string("cannot be read: ") + std::strerror(errno));
-  return text.empty() ? BadPem(pem, "is empty") : absl::OkStatus();
-}
 
 }  // namespace
 
@@ -43,7 +31,8 @@ absl::StatusOr<std::unique_ptr<Credentials>> Credentials::Load(const std::option
 }
 
 void Credentials::Renew() {
-  if (files_.has_value() && IsDue()) Take(Read());
+  if (!files_.has_value()) return;
+  if (const std::optional<uint64_t> look = NextLook(); look.has_value()) Take(*look, Read());
 }
 
 std::shared_ptr<grpc::ChannelCredentials> Credentials::current() const {
@@ -57,23 +46,23 @@ absl::Status Credentials::problem() const {
 }
 
 // Whoever finds that it is due looks; the others go on with what there is.
-bool Credentials::IsDue() {
+std::optional<uint64_t> Credentials::NextLook() {
   const absl::Time now = clock_();
   const MutexLock lock(mutex_);
-  if (current_ != nullptr && looked_at_ <= now && now < looked_at_ + kLookEvery) return false;
+  if (current_ != nullptr && looked_at_ <= now && now < looked_at_ + kLookEvery) return std::nullopt;
   looked_at_ = now;
-  return true;
+  return ++looks_;
 }
 
 absl::StatusOr<Credentials::Texts> Credentials::Read() const {
   Texts texts;
   if (!files_->ca_file.empty()) {
-    if (absl::Status status = ReadFile(CaOf(*files_), texts.ca); !status.ok()) return status;
+    if (absl::Status status = ReadInto(CaOf(*files_), &texts.ca); !status.ok()) return status;
     if (absl::Status status = CheckAuthorities(CaOf(*files_, texts.ca), clock_()); !status.ok()) return status;
   }
   if (!files_->cert_file.empty()) {
-    if (absl::Status status = ReadFile(CertificateOf(*files_), texts.certificate); !status.ok()) return status;
-    if (absl::Status status = ReadFile(KeyOf(*files_), texts.key); !status.ok()) return status;
+    if (absl::Status status = ReadInto(CertificateOf(*files_), &texts.certificate); !status.ok()) return status;
+    if (absl::Status status = ReadInto(KeyOf(*files_), &texts.key); !status.ok()) return status;
     const auto facts = CheckCertificate(CertificateOf(*files_, texts.certificate), KeyOf(*files_, texts.key),
                                         CertificateUse::kClient, clock_());
     if (!facts.ok()) return facts.status();
@@ -81,8 +70,10 @@ absl::StatusOr<Credentials::Texts> Credentials::Read() const {
   return texts;
 }
 
-void Credentials::Take(absl::StatusOr<Texts> found) {
+void Credentials::Take(uint64_t look, absl::StatusOr<Texts> found) {
   const MutexLock lock(mutex_);
+  if (look < taken_) return;  // it took longer than a later one
+  taken_ = look;
   problem_ = found.status();
   if (!found.ok() || (current_ != nullptr && *found == texts_)) return;
   texts_ = *std::move(found);

@@ -5,6 +5,7 @@
 // Threads: any. A lock is held to copy a pointer, and not while files are read.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,15 +50,18 @@ class Credentials {
 
   Credentials(const std::optional<TlsFiles>& files, Clock clock) : files_(files), clock_(std::move(clock)) {}
 
-  bool IsDue();
+  // The number of the look that is due now; nothing = none is.
+  std::optional<uint64_t> NextLook();
   absl::StatusOr<Texts> Read() const;
-  void Take(absl::StatusOr<Texts> found);
+  void Take(uint64_t look, absl::StatusOr<Texts> found);
 
   const std::optional<TlsFiles> files_;
   const Clock clock_;
 
   mutable Mutex mutex_;
   absl::Time looked_at_ ABSL_GUARDED_BY(mutex_);
+  uint64_t looks_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;  // the latest of them whose outcome is used
   Texts texts_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<grpc::ChannelCredentials> current_ ABSL_GUARDED_BY(mutex_);
   absl::Status problem_ ABSL_GUARDED_BY(mutex_);

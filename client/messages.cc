@@ -82,16 +82,16 @@ absl::StatusOr<LookupResult> ToValue(const v1::LookupResponse& response, size_t 
   return result;
 }
 
-absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys) {
+absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys, size_t owners) {
   const auto nodes = static_cast<uint32_t>(response.nodes_size());
   const auto& indices = response.owner_indices();
   const auto per_key = uint64_t{response.owners_per_key()};
-  const bool each = keys == 0 || per_key > 0;
+  const bool each = keys == 0 || (per_key >= 1 && per_key <= owners);
   const bool whole = static_cast<uint64_t>(indices.size()) == keys * per_key;
   if (!each || !whole || std::any_of(indices.begin(), indices.end(), [&](uint32_t index) { return index >= nodes; })) {
     return absl::InternalError("the directory answered " + std::to_string(indices.size()) + " owners of " +
                                std::to_string(nodes) + " nodes, " + std::to_string(per_key) + " for each of " +
-                               std::to_string(keys) + " keys");
+                               std::to_string(keys) + " keys, asked for " + std::to_string(owners));
   }
   BatchLookupResult result{.version = ToValue(response.version()),
                            .owner_indices = {indices.begin(), indices.end()},

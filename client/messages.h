@@ -17,9 +17,9 @@ RingInfo ToValue(const v1::Ring& ring);
 Plan ToValue(const v1::Plan& plan);
 
 // Answers of lookups. They are judged, so that whoever uses them need not: INTERNAL for what answers something else
-// than was asked for, up to `owners` owners of one key, or at least one for each of `keys` keys.
+// than was asked for, 1 to `owners` owners of each key.
 absl::StatusOr<LookupResult> ToValue(const v1::LookupResponse& response, size_t owners);
-absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys);
+absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys, size_t owners);
 
 void ToMessage(const Version& version, v1::Version* out);
 void ToMessage(const Node& node, v1::Node* out);

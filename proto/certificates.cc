@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "proto/small_file.h"
 #include "ring/error.h"
 
 namespace ringd {
@@ -126,6 +127,14 @@ absl::Status BadPem(const Pem& pem, std::string_view why) {
   std::string text(pem.what);
   text.append(" \"").append(pem.file).append("\" ").append(why);
   return ring::Error(absl::StatusCode::kFailedPrecondition, kBadCertificate, text);
+}
+
+absl::Status ReadInto(const Pem& pem, std::string* text) {
+  SmallFile file = ReadSmallFile(std::string(pem.file));
+  if (!file.why_not.empty()) return BadPem(pem, file.why_not);
+  if (file.content.empty()) return BadPem(pem, "is empty");
+  *text = std::move(file.content);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<CertificateFacts> CheckCertificate(const Pem& certificate, const Pem& key, CertificateUse use,

@@ -35,6 +35,9 @@ struct CertificateFacts {
 // FAILED_PRECONDITION: what is wrong with a file, its name before it.
 absl::Status BadPem(const Pem& pem, std::string_view why);
 
+// Reads the file into `text`; that of `pem` is not looked at.
+absl::Status ReadInto(const Pem& pem, std::string* text);
+
 // Whether this end of a connection can show the certificate at the time `now`: both parse, the key belongs to the first
 // certificate and has no passphrase, each certificate was issued by the next one, all are valid now, the first is one
 // for that use, and OpenSSL would take them. FAILED_PRECONDITION, with a text that names the file and the reason, when

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "server/small_file.h"
-
 namespace ringd::server {
 namespace {
 
@@ -15,21 +13,13 @@ Pem ClientCaOf(const CertificateFiles& files, std::string_view text = "") {
   return {"client CA", files.client_ca, text};
 }
 
-absl::Status ReadFile(const Pem& pem, std::string* text) {
-  SmallFile file = ReadSmallFile(std::string(pem.file));
-  if (!file.why_not.empty()) return BadPem(pem, file.why_not);
-  if (file.content.empty()) return BadPem(pem, "is empty");
-  *text = std::move(file.content);
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<PemTexts> ReadPemFiles(const CertificateFiles& files) {
   PemTexts texts;
-  if (absl::Status status = ReadFile(CertificateOf(files), &texts.certificate); !status.ok()) return status;
-  if (absl::Status status = ReadFile(KeyOf(files), &texts.key); !status.ok()) return status;
-  if (absl::Status status = ReadFile(ClientCaOf(files), &texts.client_ca); !status.ok()) return status;
+  if (absl::Status status = ReadInto(CertificateOf(files), &texts.certificate); !status.ok()) return status;
+  if (absl::Status status = ReadInto(KeyOf(files), &texts.key); !status.ok()) return status;
+  if (absl::Status status = ReadInto(ClientCaOf(files), &texts.client_ca); !status.ok()) return status;
   return texts;
 }
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "proto/small_file.h"
 #include "ring/error.h"
 #include "ring/utf8.h"
-#include "server/small_file.h"
 
 namespace ringd::server {
 namespace {

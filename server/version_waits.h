@@ -1,7 +1,8 @@
 // VersionWaits: reads that wait until a ring has reached a version (`min_version`).
 //
 // Threads: every member from any thread. `done` is called on the caller's thread when there is nothing to wait for,
-// else on the class's own, so that the writer does not build answers; it must not block.
+// on the canceller's when the wait is cancelled, else on the class's own, so that the writer does not build answers; it
+// must not block.
 #pragma once
 
 #include <chrono>

@@ -27,7 +27,9 @@ void LookupCounts::Leave(CountedNodes& nodes) {
 void LookupCounts::Fold(CountedNodes& nodes) {
   for (size_t i = 0; i < nodes.folded_.size(); ++i) {
     const uint64_t counted = nodes.slots_[i + CountedNodes::kApart].lookups.load(std::memory_order_relaxed);
-    const uint64_t more = counted - std::exchange(nodes.folded_[i], counted);
+    const uint64_t more = counted - nodes.folded_[i];
+    if (more == 0) continue;
+    nodes.folded_[i] = counted;
     (*nodes.counts_)[i]->lookups_ += more;
     ring_ += more;
   }

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -28,12 +27,15 @@ struct LookupView {
 // One thread's. Its lookups are counted.
 class ThreadView {
  public:
-  explicit ThreadView(std::shared_ptr<const LookupView> view) : view_(std::move(view)) {
+  // Goes on with the counted nodes of `before` where the copy is the same: most views tell of a stream alone.
+  ThreadView(std::shared_ptr<const LookupView> view, ThreadView* before) : view_(std::move(view)) {
     if (view_->copy == nullptr) return;
     const RingCopy::Parts& parts = view_->copy->parts();
     if (!parts.held->ring.HasOwners()) return;
     points_ = &parts.held->ring.points();
-    nodes_.emplace(parts.nodes, parts.counts, view_->counts);
+    nodes_ = before != nullptr && before->view_->copy == view_->copy
+                 ? std::move(before->nodes_)
+                 : std::make_unique<CountedNodes>(parts.nodes, parts.counts, view_->counts);
   }
 
   const LookupView& shared() const { return *view_; }
@@ -54,7 +56,7 @@ class ThreadView {
  private:
   const std::shared_ptr<const LookupView> view_;
   const ring::PointTable* points_ = nullptr;
-  std::optional<CountedNodes> nodes_;
+  std::unique_ptr<CountedNodes> nodes_;
 };
 
 }  // namespace ringd

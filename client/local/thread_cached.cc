@@ -1,5 +1,7 @@
 #include "client/local/thread_cached.h"
 
+#include <vector>
+
 namespace ringd {
 namespace {
 

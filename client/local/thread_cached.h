@@ -4,18 +4,20 @@
 // whether that is still the one: no lock and no shared counter is written to, so readers on many cores do not slow one
 // another. The price: a thread that reads no more keeps what it has of its last value until it ends.
 //
-// OfThread is made of a std::shared_ptr<const T>, by the thread that is to have it, and destroyed by that thread when
-// it gets a later value, or ends; after the ThreadCached, if need be.
+// OfThread is made of a std::shared_ptr<const T> and, to take over what it can, the one from before (null = none, and
+// it may be of another ThreadCached). That is done by the thread that is to have it, which destroys it when it gets a
+// later value, or ends; after the ThreadCached, if need be. What a thread gets while its thread_locals are destroyed is
+// never freed.
 //
 // Threads: Get from any thread; Set from any thread, though two at once have no order.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "ring/mutex.h"
 
@@ -68,10 +70,9 @@ class ThreadCached {
     Entry* entries;
     size_t size;
   };
-  // Made on a thread's first use, and destroyed with the thread.
+  // Frees the cache with the thread.
   struct CacheOwner {
-    std::vector<Entry> entries;
-    ~CacheOwner() { of_thread = {}; }
+    ~CacheOwner() { delete[] std::exchange(of_thread, {}).entries; }
   };
 
   // Never the same twice, so that an entry that another object left at the same place is not taken for ours.
@@ -81,10 +82,11 @@ class ThreadCached {
   }
 
   [[gnu::noinline]] OfThread& Refresh() const {
-    thread_local CacheOwner owner;
-    if (place_ >= owner.entries.size()) {
-      owner.entries.resize(place_ + 1);
-      of_thread = {owner.entries.data(), owner.entries.size()};
+    thread_local const CacheOwner owner;
+    if (place_ >= of_thread.size) {
+      auto* const entries = new Entry[place_ + 1];
+      std::move(of_thread.entries, of_thread.entries + of_thread.size, entries);
+      delete[] std::exchange(of_thread, {entries, place_ + 1}).entries;
     }
     uint64_t stamp = 0;
     std::shared_ptr<const T> value;
@@ -93,8 +95,8 @@ class ThreadCached {
       stamp = stamp_.load(std::memory_order_relaxed);
       value = value_;
     }
-    Entry& entry = owner.entries[place_];
-    entry = {.stamp = stamp, .kept = std::make_unique<OfThread>(std::move(value))};
+    Entry& entry = of_thread.entries[place_];
+    entry = {.stamp = stamp, .kept = std::make_unique<OfThread>(std::move(value), entry.kept.get())};
     return *entry.kept;
   }
 

@@ -7,7 +7,6 @@
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
 #include "client/ringctl/mutation.h"
-#include "client/ringctl/progress.h"
 #include "client/ringctl/ring_comparison.h"
 #include "client/ringctl/ring_view.h"
 #include "client/ringctl/standard_output.h"
@@ -31,7 +30,6 @@ void ShowBeforeQuestion(const NodeDifference& difference) {
   Rows rows = DifferenceRows(difference);
   const std::size_t count = rows.cells.size();
   if (count > kMostRows) rows.cells.resize(kMostRows);
-  ClearProgress();
   fmt::print(stderr, "{}", TableText(rows, Headers::kShow));
   if (count > kMostRows) fmt::print(stderr, "... and {} rows more; `ringctl diff` shows all\n", count - kMostRows);
 }
@@ -48,7 +46,6 @@ ExitCode AskFor(const ApplyOptions& options, const NodeDifference& difference) {
 }  // namespace
 
 ExitCode Apply(Session& session, const ApplyOptions& options) {
-  ShowProgress(session.options, fmt::format("reading {}", Quoted(options.file)));
   RingComparison comparison;
   ExitCode code = ReadNodeFile(options.file, &comparison.file);
   if (code != ExitCode::kOk) return code;
@@ -58,7 +55,6 @@ ExitCode Apply(Session& session, const ApplyOptions& options) {
         fmt::format("{} has no nodes: ring {} would have none", comparison.file.name, Quoted(options.ring)),
         "add --force to do it all the same");
   }
-  ShowProgress(session.options, fmt::format("comparing {} nodes", comparison.file.entries.size()));
   code = CompareRing(session, options.ring, &comparison);
   if (code != ExitCode::kOk) return code;
   const v1::Version& version = comparison.ring.version();
@@ -84,7 +80,6 @@ ExitCode Apply(Session& session, const ApplyOptions& options) {
   if (flags.dry_run && session.options.format == Format::kTable) {
     Print(RowsText(DifferenceRows(difference), session.options) + "\n");
   }
-  ShowProgress(session.options, fmt::format("changing {} nodes", difference.nodes.size()));
   return Mutate(session, &v1::Directory::Stub::ApplyChanges, RequestOf(options.ring, difference), flags, words);
 }
 

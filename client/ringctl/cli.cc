@@ -32,8 +32,9 @@ constexpr std::chrono::milliseconds kCompletionTimeout{500};
 // Assigns a value that was read, or says why there is none.
 template <typename T, typename Target>
 absl::Status Assign(absl::StatusOr<T> value, Target* target) {
-  if (value.ok()) *target = *std::move(value);
-  return value.status();
+  if (!value.ok()) return value.status();
+  *target = *std::move(value);
+  return absl::OkStatus();
 }
 
 template <typename Text>

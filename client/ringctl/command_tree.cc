@@ -13,6 +13,7 @@
 #include "client/ringctl/failure.h"
 #include "client/ringctl/standard_output.h"
 #include "ring/closest_word.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -150,7 +151,7 @@ const CLI::Option* Splitter::FindFlag(const std::string& argument) const {
     if (option->check_name(name)) return option;
     names.push_back(LongName(*option));
   }
-  throw UsageError{fmt::format("unknown flag {}", EscapeForText(name)), DidYouMean(ring::ClosestWord(name, names))};
+  throw UsageError{fmt::format("unknown flag {}", ring::Shown(name)), DidYouMean(ring::ClosestWord(name, names))};
 }
 
 const CLI::App* Splitter::Descend(const std::string& word) const {

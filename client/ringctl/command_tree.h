@@ -11,7 +11,7 @@
 
 #include "client/ringctl/exit_code.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's
 class App;
 class Option;
 }  // namespace CLI
@@ -36,8 +36,8 @@ struct Flag {
   std::string names;  // such as "-o,--output"
   std::string type;   // what the value is, such as "FILE"
   std::string help;
-  std::string environment = "";  // the variable that stands for it; empty = none
-  Words choices = {};            // all the values that there are; empty = it takes others too
+  std::string environment;  // the variable that stands for it; empty = none
+  Words choices;            // all the values that there are; empty = it takes others too
 };
 
 // Candidate is a text that may stand somewhere, and what it means there.

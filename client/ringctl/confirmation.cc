@@ -7,7 +7,6 @@
 #include <iostream>
 
 #include "client/ringctl/failure.h"
-#include "client/ringctl/progress.h"
 
 namespace ringd::ctl {
 
@@ -20,7 +19,6 @@ ExitCode Confirm(const MutationFlags& flags, const std::string& command, const s
     return ReportError(ExitCode::kUsage, fmt::format("{} needs --yes where there is no terminal to ask on", command),
                        "--dry-run shows what would result");
   }
-  ClearProgress();
   fmt::print(stderr, "{} ", question);
   std::fflush(stderr);
   std::string answer;

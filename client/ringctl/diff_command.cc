@@ -41,10 +41,8 @@ Json DifferenceJson(const RingComparison& comparison, const v1::ApplyChangesResp
 }
 
 std::string SummaryText(const NodeDifference& difference, const v1::ApplyChangesResponse& plan) {
-  std::string text =
-      fmt::format("{}{}\n", CountText(difference), MovedText(plan.has_movement() ? &plan.movement() : nullptr));
-  if (plan.plan().force_needed()) text += fmt::format("needs --force: {}\n", plan.plan().force_reason());
-  return text;
+  return fmt::format("{}{}\n{}", CountText(difference), MovedText(plan.has_movement() ? &plan.movement() : nullptr),
+                     ForceText(plan.plan()));
 }
 
 void PrintDifference(const RingComparison& comparison, const v1::ApplyChangesResponse& plan,

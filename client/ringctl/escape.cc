@@ -28,13 +28,7 @@ void AppendEscaped(std::string_view text, Escaped escaped, std::string* out) {
 
 }  // namespace
 
-std::string EscapeForText(std::string_view text) {
-  std::string out;
-  AppendEscaped(text, ring::IsUnsafeToShow, &out);
-  return out;
-}
-
-std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", EscapeForText(text)); }
+std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", ring::Shown(text)); }
 
 void AppendTsv(std::string_view text, TsvList list, std::string* out) {
   const auto plain = [list](char c) { return c > 0x1F && c < 0x7F && c != '\\' && (c != ',' || list == TsvList::kNo); };

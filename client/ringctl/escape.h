@@ -8,11 +8,7 @@ namespace ringd::ctl {
 // Bytes that come from users are printed in one of two forms. Escaped bytes are written \xHH, two upper-case hex
 // digits.
 
-// EscapeForText makes `text` safe to show to a person on one line of a terminal: control characters, characters that
-// change the direction of text or break the line, and bytes that are not UTF-8 are escaped. It cannot be read back.
-std::string EscapeForText(std::string_view text);
-
-// Quoted is EscapeForText between double quotes, for names inside sentences.
+// Quoted is ring::Shown, which cannot be read back, between double quotes, for names inside sentences.
 std::string Quoted(std::string_view text);
 
 // TsvList says whether a tsv cell holds a list, in which a comma inside an element is escaped as well.

@@ -10,7 +10,7 @@ enum class ExitCode {
   kUsage = 2,         // the command line is wrong
   kUnreachable = 3,   // no server was reached, or what was asked for did not come in time
   kDenied = 4,        // permission or TLS
-  kCannotTell = 5,    // `diff` has no answer, since the server said no
+  kCannotTell = 5,    // `diff` has no answer: the server said no, or a node cannot become what the file says
   kInterrupted = 130  // Ctrl-C
 };
 

@@ -6,9 +6,9 @@
 #include <iterator>
 #include <map>
 
-#include "client/ringctl/escape.h"
 #include "client/ringctl/progress.h"
 #include "proto/status_codec.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -77,7 +77,7 @@ ExitCode ReportError(ExitCode code, std::string_view text, std::string_view hint
 
 void Notice(std::string_view text) {
   ClearProgress();
-  const std::string line = EscapeForText(text) + "\n";
+  const std::string line = ring::Shown(text) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

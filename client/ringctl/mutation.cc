@@ -10,6 +10,7 @@
 #include "client/ringctl/ring_view.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -44,7 +45,7 @@ std::string PlanText(const MutationOutcome& outcome, const ChangeWords& words, c
         fmt::format(": {}{}", RevisionStepText(*outcome.version, plan.ring().version()), MovedText(outcome.movement));
   }
   text += '\n';
-  if (plan.force_needed()) text += fmt::format("needs --force: {}\n", EscapeForText(plan.force_reason()));
+  text += ForceText(plan);
   if (!plan.has_ring()) return text;
   text += "\n" + RingBlock(plan.ring());
   if (plan.nodes_size() > 0) text += "\n" + RowsText(NodeRows(plan.ring(), plan.nodes(), Format::kTable), options);
@@ -82,10 +83,14 @@ std::string MovedText(const v1::Movement* movement) {
   return movement == nullptr ? "" : fmt::format(", {:.1f}% moved", movement->moved_share() * 100);
 }
 
+std::string ForceText(const v1::Plan& plan) {
+  return plan.force_needed() ? fmt::format("needs --force: {}\n", ring::Shown(plan.force_reason())) : "";
+}
+
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options) {
   // Its two columns have no room for it.
   if (!options.quiet && options.format == Format::kTsv && outcome.plan != nullptr && outcome.plan->force_needed()) {
-    Notice(fmt::format("note: needs --force: {}", outcome.plan->force_reason()));
+    Notice(fmt::format("note: needs --force: {}", ring::Shown(outcome.plan->force_reason())));
   }
   Print(OutcomeText(outcome, words, options));
 }

@@ -30,6 +30,9 @@ void FillOptions(const MutationFlags& flags, v1::MutationOptions* options);
 // MovedText is such as ", 24.8% moved"; empty where the movement was not computed.
 std::string MovedText(const v1::Movement* movement);
 
+// ForceText is the line that says why a change needs --force; empty where it does not.
+std::string ForceText(const v1::Plan& plan);
+
 // PrintOutcome prints an outcome in the format of `options`.
 void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, const GlobalOptions& options);
 

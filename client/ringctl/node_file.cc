@@ -107,6 +107,7 @@ absl::Status NodeFileReader::ReadMapping(const std::string& where, const YAML::N
       if (absl::Status status = use->second(where + key, pair.second); !status.ok()) return status;
     } else if (std::find(passed_over.begin(), passed_over.end(), key) == passed_over.end()) {
       std::vector<std::string> names;
+      names.reserve(uses.size());
       for (const auto& [name, unused] : uses) names.push_back(name);
       const std::string closest = ring::ClosestWord(key, names);
       return Bad(key_node.Mark(), fmt::format("{}unknown key {}{}", where, Quoted(key),

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "client/ringctl/escape.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -39,7 +39,7 @@ void ShowProgress(const GlobalOptions& options, const std::string& text) {
   if (now < *next) return;
   next = now + kPause;
   shown = true;
-  const std::string line = "\r" + EscapeForText(text) + "\x1B[K";
+  const std::string line = "\r" + ring::Shown(text) + "\x1B[K";
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

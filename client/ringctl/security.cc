@@ -101,9 +101,14 @@ std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milli
       X509_check_host(shown, host.data(), host.size(), 0, nullptr) != 1) {
     return fmt::format("its certificate is not for {}", Quoted(host));
   }
-  // A server that does not like our certificate closes the connection after the handshake; one that does speaks first.
+  const unsigned char* protocol = nullptr;
+  unsigned length = 0;
+  SSL_get0_alpn_selected(ssl.get(), &protocol, &length);
+  if (length == 0) return "it does not speak HTTP/2";
+  // A server that does not like our certificate says so after the handshake; one that does speaks HTTP/2.
   char first = 0;
-  if (SSL_read(ssl.get(), &first, 1) > 0) return "";
+  const int read = SSL_read(ssl.get(), &first, 1);
+  if (read > 0 || SSL_get_error(ssl.get(), read) != SSL_ERROR_SSL) return "";
   return files_->cert_file.empty() ? "it wants a certificate: --cert and --key are not given"
                                    : "it does not take the certificate of --cert";
 }

@@ -22,7 +22,7 @@ std::string TableText(const Rows& rows, Headers headers) {
   if (headers == Headers::kShow) lines.push_back(rows.headers);
   for (const auto& row : rows.cells) {
     lines.emplace_back();
-    for (const std::string& cell : row) lines.back().push_back(cell.empty() ? "-" : EscapeForText(cell));
+    for (const std::string& cell : row) lines.back().push_back(cell.empty() ? "-" : ring::Shown(cell));
   }
   std::vector<std::size_t> widths(rows.headers.size());
   for (const auto& line : lines) {

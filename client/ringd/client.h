@@ -34,9 +34,10 @@
 
 namespace ringd {
 
-// Files in PEM. They are looked at again once a second at most while they are used. What is renewed is used from the
-// next connection on, without a restart, once it is whole and good: each parses, the key belongs to the certificate,
-// each certificate in a file was issued by the next one, all are valid now. Until then the last good ones are used.
+// Files in PEM, a mebibyte each at most. They are looked at again once a second at most while they are used, by the
+// thread that uses them: they belong on a local disk. What is renewed is used from the next connection on, without a
+// restart, once it is whole and good: each file parses, the key belongs to the certificate, each certificate of its
+// file was issued by the next one and is valid now, and so is one CA at least. Until then the last good ones are used.
 struct TlsFiles {
   std::string ca_file;    // whose certificates the server's is verified against; empty = those of gRPC
   std::string cert_file;  // of the client, and behind it those that lead to its CA; empty with key_file = none

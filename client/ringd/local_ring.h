@@ -2,8 +2,10 @@
 // directory is down.
 //
 // Performance: Owner hashes the key and looks into an array; it takes no lock, allocates nothing and never waits for
-// the network (but see kDistrusted). Each LocalRing has a thread and a connection of its own: make one for each ring
-// and keep it. A thread that has looked up keeps the ring that it saw alive until its next lookup here, or its end.
+// the network (but see kDistrusted). A thread's first lookup after a change of the ring does more: it makes the
+// thread's own counters, 24 bytes for each node. Each LocalRing has a thread and a connection of its own: make one for
+// each ring and keep it. A thread that has looked up keeps the ring that it saw alive until its next lookup here, or
+// its end.
 //
 // Thread safety: all members may be called from any number of threads at once; the callback comes on the copy's own
 // thread, and must not destroy the copy.
@@ -11,7 +13,7 @@
 // Error handling: a lookup fails with UNAVAILABLE before the first copy has come (WaitReady), with NOT_FOUND while the
 // directory says that there is no such ring, with FAILED_PRECONDITION while no node has a weight, and with
 // INVALID_ARGUMENT for an empty key, since an unset variable is the most common bug of a caller. Else it does not fail:
-// when the directory cannot be reached, the last copy answers, and age() says how old it may be.
+// when the directory cannot be reached, the last copy answers, and status().age says how old it may be.
 //
 // What is promised: the copy never goes back to an older version, except where the directory itself tells that its
 // store was rolled back (then it follows, and `rewound` in the counts goes up). Every copy has the checksum that the

@@ -4,7 +4,10 @@
 // This header needs prometheus-cpp's core, which the others do not: link ringd::metrics
 // (find_package(ringd COMPONENTS metrics), or pkg-config ringd-metrics).
 //
-// Performance: a scrape is linear in the nodes of the copies. Lookups are counted whether anybody asks or not.
+// Performance: a scrape is linear in the nodes of the copies and the threads that look up; while it adds up, a thread's
+// first lookup after a change waits. Lookups are counted whether anybody asks or not.
+//
+// Error handling: nothing fails; a copy that has no ring yet has its series without nodes.
 //
 // Thread safety: all members may be called from any number of threads at once.
 //

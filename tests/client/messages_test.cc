@@ -76,17 +76,22 @@ TEST(Messages, AnAnswerHasOneToAsManyOwnersAsWereAskedFor) {
 
 TEST(Messages, ABatchHasOwnersOfEachKeyAmongItsNodes) {
   v1::BatchLookupResponse response;
-  EXPECT_TRUE(ToValue(response, 0).ok());
-  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1).status())) << "no owner of a key";
+  EXPECT_TRUE(ToValue(response, 0, 1).ok());
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1, 1).status())) << "no owner of a key";
   response.add_nodes()->set_id("n1");
   response.set_owners_per_key(1);
   response.add_owner_indices(0);
   response.add_owner_indices(0);
-  EXPECT_EQ(ToValue(response, 2)->owner(1).id, "n1");
-  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1).status())) << "owners of more keys";
-  EXPECT_TRUE(absl::IsInternal(ToValue(response, 3).status())) << "owners of fewer keys";
+  EXPECT_EQ(ToValue(response, 2, 1)->owner(1).id, "n1");
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1, 1).status())) << "owners of more keys";
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 3, 1).status())) << "owners of fewer keys";
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 2, 0).status()));
+  response.set_owners_per_key(2);
+  EXPECT_EQ(ToValue(response, 1, 2)->owners(0).size(), 2u);
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 1, 1).status())) << "more owners than were asked for";
+  response.set_owners_per_key(1);
   response.set_owner_indices(1, 1);
-  EXPECT_TRUE(absl::IsInternal(ToValue(response, 2).status())) << "an owner that is not there";
+  EXPECT_TRUE(absl::IsInternal(ToValue(response, 2, 1).status())) << "an owner that is not there";
 }
 
 TEST(Messages, VersionsAreShownAsRingctlDoes) { EXPECT_EQ(ToString(Version{12, 3}), "12/3"); }

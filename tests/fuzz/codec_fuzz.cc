@@ -98,12 +98,13 @@ void JudgeLookup(const v1::LookupResponse& response, size_t owners) {
         "owners are as many as asked for");
 }
 
-void JudgeBatchLookup(const v1::BatchLookupResponse& response, size_t keys) {
-  const auto result = ToValue(response, keys);
+void JudgeBatchLookup(const v1::BatchLookupResponse& response, size_t keys, size_t owners) {
+  const auto result = ToValue(response, keys, owners);
   if (!result.ok()) return;
   size_t bytes = 0;
   for (size_t key = 0; key < keys; ++key) {
     bytes += result->owner(key).id.size();
+    Check(result->owners(key).size() <= owners, "no more owners than were asked for");
     for (const uint32_t node : result->owners(key)) bytes += result->nodes[node].address.size();
   }
   Check(bytes <= keys * result->owners_per_key * response.ByteSizeLong() + response.ByteSizeLong(),
@@ -145,7 +146,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       IfParsed<v1::LookupResponse>(bytes, [&](const auto& response) { JudgeLookup(response, number % 8); });
       break;
     case fuzz::CodecKind::kBatchLookup:
-      IfParsed<v1::BatchLookupResponse>(bytes, [&](const auto& response) { JudgeBatchLookup(response, number % 8); });
+      IfParsed<v1::BatchLookupResponse>(
+          bytes, [&](const auto& response) { JudgeBatchLookup(response, number % 8, number % 5); });
       break;
     case fuzz::CodecKind::kRing:
       IfParsed<v1::Ring>(bytes, JudgeRing);

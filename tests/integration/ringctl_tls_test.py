@@ -84,7 +84,7 @@ class RingctlTlsTest(ProcessCase):
         with open(empty, "wb"):
             pass
         for number, other, why in ((1, "/no/such/file", "No such file"), (1, empty, "is empty"),
-                                   (1, self.folder, "Is a directory"), (3, "/no/such/file", "No such file"),
+                                   (1, self.folder, "is not a regular file"), (3, "/no/such/file", "No such file"),
                                    (3, empty, "is empty"), (5, empty, "is empty"),
                                    (5, "/no/such/file", "No such file"),
                                    (5, good.path("reader-key.pem"), "does not belong to the certificate")):

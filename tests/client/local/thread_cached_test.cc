@@ -12,9 +12,11 @@ namespace {
 
 // What a thread keeps of an int: the int, and how often it was got.
 struct Kept {
-  explicit Kept(std::shared_ptr<const int> made_of) : value(std::move(made_of)) {}
+  Kept(std::shared_ptr<const int> made_of, const Kept* before)
+      : value(std::move(made_of)), seen(before == nullptr ? 1 : before->seen + 1) {}
 
   std::shared_ptr<const int> value;
+  int seen;  // values, this one among them
   int gets = 0;
 };
 using Cached = ThreadCached<int, Kept>;
@@ -35,6 +37,29 @@ TEST(ThreadCached, EachThreadHasItsOwnUntilTheNextValue) {
   EXPECT_EQ(cached.Get().gets, 1);
   cached.Set(std::make_shared<int>(0));
   EXPECT_EQ(cached.Get().gets, 0);
+}
+
+TEST(ThreadCached, WhatAThreadHasIsMadeOfWhatItHadBefore) {
+  Cached cached(std::make_shared<int>(0));
+  cached.Get();
+  cached.Set(std::make_shared<int>(1));
+  EXPECT_EQ(cached.Get().seen, 2);
+  std::thread([&] { EXPECT_EQ(cached.Get().seen, 1); }).join();
+}
+
+// As the destructor of an object does that lives as long as its thread, and was made before the thread's first Get.
+TEST(ThreadCached, AThreadGetsWhileItsOwnObjectsAreDestroyed) {
+  static Cached cached(std::make_shared<int>(7));
+  static int got = 0;
+  struct GetsAtTheEnd {
+    ~GetsAtTheEnd() { got = *cached.Get().value; }
+  };
+  std::thread([] {
+    thread_local const GetsAtTheEnd last;
+    (void)&last;
+    cached.Get();
+  }).join();
+  EXPECT_EQ(got, 7);
 }
 
 TEST(ThreadCached, WhatAThreadGotLivesUntilItGetsAgain) {
@@ -78,7 +103,7 @@ TEST(ThreadCached, ReadersNeverGoBack) {
     int b;
   };
   struct KeptPair {
-    explicit KeptPair(std::shared_ptr<const Pair> made_of) : value(std::move(made_of)) {}
+    KeptPair(std::shared_ptr<const Pair> made_of, KeptPair*) : value(std::move(made_of)) {}
     std::shared_ptr<const Pair> value;
   };
   ThreadCached<Pair, KeptPair> cached(std::make_shared<Pair>(Pair{0, 0}));

@@ -31,17 +31,5 @@ TEST(EscapeForTsv, EscapesACommaOnlyInsideAnElementOfAList) {
   EXPECT_EQ(EscapeForTsv("a,b"), "a,b");
 }
 
-TEST(EscapeForText, EscapesWhatATerminalObeys) {
-  EXPECT_EQ(EscapeForText("\x1B[31m"), "\\x1B[31m");
-  EXPECT_EQ(EscapeForText("\u0085"), "\\xC2\\x85");  // C1
-  EXPECT_EQ(EscapeForText("\u202Eabc"),
-            "\\xE2\\x80\\xAE"
-            "abc");  // right-to-left override
-  EXPECT_EQ(EscapeForText("\u2066\u200F\u2028"), "\\xE2\\x81\\xA6\\xE2\\x80\\x8F\\xE2\\x80\\xA8");
-  EXPECT_EQ(EscapeForText("n\xFF"), "n\\xFF");
-}
-
-TEST(EscapeForText, LeavesWhatIsSafe) { EXPECT_EQ(EscapeForText("C:\\é, \u952E"), "C:\\é, \u952E"); }
-
 }  // namespace
 }  // namespace ringd::ctl

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace ringd::server {
+namespace ringd {
 
 struct SmallFile {
   std::string content;
@@ -13,4 +13,4 @@ struct SmallFile {
 // A regular file of up to a mebibyte. It does not wait, as the opening of a pipe would.
 SmallFile ReadSmallFile(const std::string& name);
 
-}  // namespace ringd::server
+}  // namespace ringd

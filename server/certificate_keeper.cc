@@ -43,10 +43,12 @@ void CertificateKeeper::Look() {
   LookLocked();
 }
 
-void CertificateKeeper::Look(const CertificateFiles& files) {
+bool CertificateKeeper::Look(const CertificateFiles& files) {
   MutexLock lock(looking_);
   files_ = files;
+  told_.clear();
   LookLocked();
+  return told_.empty();
 }
 
 std::shared_ptr<const ServedCertificates> CertificateKeeper::served() const {

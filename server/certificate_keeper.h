@@ -40,8 +40,8 @@ class CertificateKeeper {
   // Looks now. What is new and good is served to the connections that come after; what is not is told to the log, once
   // for each reason, and counted.
   void Look();
-  // The same, in other files from now on.
-  void Look(const CertificateFiles& files);
+  // The same, in other files from now on, and what is wrong is told once more. Answers whether nothing is.
+  bool Look(const CertificateFiles& files);
 
   // Never null.
   std::shared_ptr<const ServedCertificates> served() const;

@@ -311,7 +311,7 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
   if (absl::Status status = Check(context, *request); !status.ok()) {
     return new RefusedStream<v1::WatchResponse>(CountsOf(*request), status);
   }
-  return WatchStream::Start(directory_, hub_, CountsOf(*request), ConnectionOf(*context),
+  return WatchStream::Start(directory_, hub_, CountsOf(*request), context->c_call(), ConnectionOf(*context),
                             FromProto(request->selector()), FromProto(request->held()));
 }
 

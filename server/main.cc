@@ -99,14 +99,18 @@ void Reload(const SettingSources& sources, CertificateKeeper* certificates) {
   const ParsedOptions parsed = ParseOptions(sources);
   for (const std::string& error : parsed.errors) spdlog::error("not reloaded: {}", error);
   if (!parsed.errors.empty()) return;
-  if (certificates != nullptr && parsed.options.has_certificates()) certificates->Look(parsed.options.certificates);
+  std::string certificates_too;
+  if (certificates != nullptr && parsed.options.has_certificates()) {
+    certificates_too =
+        certificates->Look(parsed.options.certificates) ? " and the certificates" : ", but not the certificates";
+  }
   // Told if the level from before or the new one lets it be told.
   const auto before = spdlog::get_level();
   SetLogLevel(parsed.options.log_level);
   const auto after = spdlog::get_level();
   spdlog::set_level(std::min(before, after));
-  spdlog::info("reloaded the log level ({}) and certificates; other settings change with a restart",
-               parsed.options.log_level);
+  spdlog::info("reloaded the log level ({}){}; other settings change with a restart", parsed.options.log_level,
+               certificates_too);
   spdlog::set_level(after);
 }
 

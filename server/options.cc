@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "fmt/format.h"
 #include "ring/closest_word.h"
 #include "ring/error.h"
@@ -19,6 +20,13 @@ namespace ringd::server {
 namespace {
 
 constexpr int kMost = 1'000'000'000;  // of whatever is counted: far beyond use, and safe to add to
+
+// A whole number in decimal: the library would read 010 as 8. For CLI::Option::check.
+std::string WhyNoCount(const std::string& text) {
+  const bool digits = !text.empty() && text.size() <= 10 && std::all_of(text.begin(), text.end(), absl::ascii_isdigit);
+  if (digits && text.front() != '0' && std::stoll(text) <= kMost) return "";
+  return fmt::format("\"{}\" is not a whole number within 1 and {}", text, kMost);
+}
 
 // Durations as Go and systemd users write them: 10s, 100ms, 720h.
 struct DurationRange {
@@ -105,7 +113,7 @@ std::string WhyWrong(const Options& options) {
 void AddLimits(CLI::App& app, Options& options) {
   const std::string group = "Limits";
   const auto add = [&](const std::string& name, auto& value, const std::string& help) {
-    app.add_option(name, value, help)->group(group)->check(CLI::Range(1, kMost))->capture_default_str();
+    app.add_option(name, value, help)->group(group)->check(WhyNoCount)->capture_default_str();
   };
   add("--max-rings", options.max_rings, "Rings in the directory");
   add("--max-nodes", options.ring_limits.max_nodes, "Nodes in a ring");
@@ -185,7 +193,7 @@ OptionTree::OptionTree(Options& options) {
   AddDuration(app_, "--history-age", options.history_age, {absl::Milliseconds(1), absl::Hours(24 * 36'500)},
               "How long the records of changes are kept");
   app_.add_option("--history-max", options.history_max, "How many records of changes are kept of a ring")
-      ->check(CLI::Range(1, kMost))
+      ->check(WhyNoCount)
       ->capture_default_str();
   AddDuration(app_, "--heartbeat-interval", options.heartbeat_interval, {absl::Milliseconds(1), absl::Hours(24)},
               "Time between the heartbeats of a Watch");

@@ -211,8 +211,10 @@ absl::Status CheckOperations(const v1::ApplyChangesRequest& request, const Reque
     return TooMany(
         fmt::format("{} operations are over the limit of {}", request.operations_size(), limits.max_operations));
   }
-  for (const auto& operation : request.operations()) {
-    if (absl::Status status = CheckOperation(operation); !status.ok()) return status;
+  for (int i = 0; i < request.operations_size(); i++) {
+    if (absl::Status status = CheckOperation(request.operations(i)); !status.ok()) {
+      return ring::Prefixed(fmt::format("operations[{}]: ", i), status);
+    }
   }
   return absl::OkStatus();
 }
@@ -232,6 +234,7 @@ absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits
       return absl::OkStatus();
     }
     case v1::RingSelector::kPrefix:
+      if (selector.prefix().empty()) return ring::InvalidField("selector.prefix is empty; `all` selects every ring");
       return CheckRingName(selector.prefix());
     case v1::RingSelector::kAll:
       return absl::OkStatus();

@@ -83,12 +83,14 @@ size_t WatchHub::watches() const {
 
 void WatchHub::FanOut() {
   Clock::time_point heartbeat = Clock::now() + options_.heartbeat_interval;
+  Clock::time_point look = Clock::now() + options_.stuck_after / 4;
   while (true) {
     std::vector<std::string> rings;
     std::vector<std::shared_ptr<WatchSink>> sinks;
     {
       MutexLock lock(mutex_);
-      while (rings_.empty() && !stopping_ && Clock::now() < heartbeat) published_.WaitUntil(mutex_, heartbeat);
+      const Clock::time_point due = std::min(heartbeat, look);
+      while (rings_.empty() && !stopping_ && Clock::now() < due) published_.WaitUntil(mutex_, due);
       if (stopping_) return;
       rings.swap(rings_);
       sinks = Sinks();
@@ -101,6 +103,10 @@ void WatchHub::FanOut() {
     if (Clock::now() >= heartbeat) {
       heartbeat = Clock::now() + options_.heartbeat_interval;
       for (const auto& sink : sinks) sink->HeartbeatDue();
+    }
+    if (const auto now = Clock::now(); now >= look) {
+      look = now + options_.stuck_after / 4;
+      for (const auto& sink : sinks) sink->EndIfStuck(now - options_.stuck_after);
     }
   }
 }

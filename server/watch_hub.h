@@ -1,7 +1,8 @@
 // WatchHub: brings what the directory publishes to the streams that watch it.
 //
-// One thread fans out and sends heartbeats, another reads the durable history for streams that catch up; so a slow disk
-// does not hold up what is published, and a slow reader nobody. No gRPC here: a stream is a WatchSink.
+// One thread fans out, sends heartbeats and ends streams whose readers are stuck, another reads the durable history for
+// streams that catch up; so a slow disk does not hold up what is published, and a slow reader nobody. No gRPC here: a
+// stream is a WatchSink.
 //
 // Threads: every member from any thread. Sinks are called on the hub's threads, never under its lock.
 #pragma once
@@ -38,6 +39,8 @@ class WatchSink {
   virtual void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) = 0;
   // The stream must end with this status.
   virtual void End(const absl::Status& status) = 0;
+  // The stream must end if its reader has not taken what was written before that time.
+  virtual void EndIfStuck(std::chrono::steady_clock::time_point written_before) = 0;
 };
 
 class WatchHub {
@@ -45,6 +48,9 @@ class WatchHub {
   struct Options {
     std::chrono::milliseconds heartbeat_interval{10'000};
     size_t max_watches_per_connection = 100;
+    // How long a reader may take for one message. gRPC's pings find a peer that stands still only where they can be
+    // sent: not behind bytes that it does not take, on a unix socket.
+    std::chrono::milliseconds stuck_after{40'000};
   };
 
   // The name under which all connections of a unix socket are counted together, and how many Watches they may have.

@@ -9,10 +9,10 @@
 
 namespace ringd::server {
 
-WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, RpcCounts& counts,
+WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, RpcCounts& counts, grpc_call* call,
                                 const std::string& connection, RingSelector selector,
                                 const std::map<std::string, WatchPosition>& held) {
-  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, counts));
+  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, counts, call));
   counts.Started();
   stream->self_ = stream;
   if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
@@ -75,6 +75,7 @@ void WatchStream::Pump() {
       response_.Clear();
       ToProto(std::get<WatchEvent>(next), &response_);
       writing_ = true;
+      written_at_ = std::chrono::steady_clock::now();
     }
   }
   if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
@@ -107,6 +108,24 @@ void WatchStream::End(const absl::Status& status) {
   FinishIfEnded();
 }
 
+// What gRPC has begun to write on a unix socket is over only when the connection is, and so is the call. All else that
+// the stream has is given back now.
+void WatchStream::EndIfStuck(std::chrono::steady_clock::time_point written_before) {
+  grpc_call* call = nullptr;
+  {
+    MutexLock lock(mutex_);
+    if (!writing_ || written_at_ >= written_before || call_ == nullptr) return;
+    if (!end_.has_value()) end_ = absl::UnavailableError("the reader takes nothing");
+    session_.reset();
+    call = call_;
+    grpc_call_ref(call);
+  }
+  // Not under the lock: it may call back from here.
+  grpc_call_cancel_with_status(call, GRPC_STATUS_UNAVAILABLE, "the reader takes nothing", nullptr);
+  grpc_call_unref(call);
+  hub_.Remove(this);
+}
+
 bool WatchStream::FinishIfEnded() {
   absl::Status status;
   {
@@ -123,6 +142,10 @@ bool WatchStream::FinishIfEnded() {
 }
 
 void WatchStream::OnDone() {
+  {
+    MutexLock lock(mutex_);
+    call_ = nullptr;
+  }
   hub_.Remove(this);
   // Whoever still holds the stream (the hub's threads) lets go of it when it returns.
   const std::shared_ptr<WatchStream> last = std::move(self_);

@@ -5,10 +5,12 @@
 // one is sent.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "grpc/grpc.h"
 #include "grpcpp/support/server_callback.h"
 #include "ring/mutex.h"
 #include "ringd/v1/directory.pb.h"
@@ -24,20 +26,22 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
  public:
   // Starts a stream, or ends it at once when the hub refuses it. The hub, the directory and the counts, to which the
   // call is added, must outlive it. `connection` is the hub's name of the connection that the call came on.
-  static WatchStream* Start(const Directory& directory, WatchHub& hub, RpcCounts& counts, const std::string& connection,
-                            RingSelector selector, const std::map<std::string, WatchPosition>& held);
+  static WatchStream* Start(const Directory& directory, WatchHub& hub, RpcCounts& counts, grpc_call* call,
+                            const std::string& connection, RingSelector selector,
+                            const std::map<std::string, WatchPosition>& held);
 
   void Touched(const std::vector<std::string>& rings) override;
   void HeartbeatDue() override;
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override;
   void End(const absl::Status& status) override;
+  void EndIfStuck(std::chrono::steady_clock::time_point written_before) override;
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override;
 
  private:
-  WatchStream(WatchHub& hub, RpcCounts& counts) : hub_(hub), counts_(counts) {}
+  WatchStream(WatchHub& hub, RpcCounts& counts, grpc_call* call) : hub_(hub), counts_(counts), call_(call) {}
 
   // Says the next thing there is to say, if the stream is free to.
   void Pump();
@@ -51,6 +55,8 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   Mutex mutex_;
   std::optional<WatchSession> session_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::chrono::steady_clock::time_point written_at_ ABSL_GUARDED_BY(mutex_);  // while writing_
+  grpc_call* call_ ABSL_GUARDED_BY(mutex_);                                   // null when it is done
   bool reading_history_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);

@@ -183,8 +183,7 @@ void CommandLine::AddRingCommands() {
         return RingCreate(session, create_);
       },
       LastWord::kIsNew);
-  AddText(tree_, create, {"--placement", "KIND", "hashed [hashed]; slots is not served yet", "", {"hashed", "slots"}},
-          &create_.placement);
+  AddText(tree_, create, {"--placement", "KIND", "hashed [hashed]", "", {"hashed"}}, &create_.placement);
   AddNumber(tree_, create, "--points-per-weight", &create_.points_per_weight,
             "points on the circle for each unit of weight [2]");
   AddNumber(tree_, create, "--default-weight", &create_.default_weight,

@@ -1,20 +1,44 @@
 #include "client/ringctl/json.h"
 
 #include <absl/strings/str_replace.h>
+#include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/util/type_resolver.h>
 #include <google/protobuf/util/type_resolver_util.h>
 #include <yaml-cpp/yaml.h>
 
 #include <memory>
+#include <string_view>
 
 #include "proto/serialize.h"
+#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
 
 using google::protobuf::DescriptorPool;
 using google::protobuf::Message;
+
+// yaml-cpp writes another character in the place of a noncharacter, which a name may have. So these stand behind a
+// mark until the rest is written, and so does the mark itself.
+constexpr char kMark[] = "\uE000";
+
+bool IsNoncharacter(char32_t code) { return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF); }
+
+std::string Marked(std::string_view text) {
+  std::string marked;
+  while (!text.empty()) {
+    const ring::Utf8Char next = ring::ReadUtf8(text);
+    const std::string_view character = text.substr(0, next.length);
+    if (next.valid && (IsNoncharacter(next.code) || character == kMark)) {
+      marked += fmt::format("{}{:08X}", kMark, static_cast<uint32_t>(next.code));
+    } else {
+      marked += character;
+    }
+    text.remove_prefix(next.length);
+  }
+  return marked;
+}
 
 void EmitYaml(const Json& value, YAML::Emitter* yaml) {
   if (value.is_object()) {
@@ -26,7 +50,7 @@ void EmitYaml(const Json& value, YAML::Emitter* yaml) {
                          key != "off" && key != "null" && key != "y" && key != "n";
       *yaml << YAML::Key;
       if (!plain) *yaml << YAML::DoubleQuoted;
-      *yaml << key << YAML::Value;
+      *yaml << Marked(key) << YAML::Value;
       EmitYaml(item, yaml);
     }
     *yaml << YAML::EndMap;
@@ -35,7 +59,7 @@ void EmitYaml(const Json& value, YAML::Emitter* yaml) {
     for (const Json& item : value) EmitYaml(item, yaml);
     *yaml << YAML::EndSeq;
   } else if (value.is_string()) {
-    *yaml << YAML::DoubleQuoted << value.get<std::string>();
+    *yaml << YAML::DoubleQuoted << Marked(value.get<std::string>());
   } else {
     *yaml << value.dump();
   }
@@ -72,7 +96,8 @@ std::string YamlText(const Json& value) {
   YAML::Emitter yaml;
   EmitYaml(value, &yaml);
   // yaml-cpp leaves these as they are, and readers refuse or fold them. They occur in quoted strings only.
-  return absl::StrReplaceAll(yaml.c_str(), {{"\x7F", "\\x7F"}, {"\u2028", "\\L"}, {"\u2029", "\\P"}}) + "\n";
+  return absl::StrReplaceAll(yaml.c_str(), {{"\x7F", "\\x7F"}, {"\u2028", "\\L"}, {"\u2029", "\\P"}, {kMark, "\\U"}}) +
+         "\n";
 }
 
 }  // namespace ringd::ctl

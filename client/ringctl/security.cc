@@ -91,9 +91,9 @@ std::string Security::WhyRefused(const std::string& endpoint, std::chrono::milli
       return fmt::format("its certificate is not to be trusted: {}", X509_verify_cert_error_string(verified));
     }
     if (SSL_get_error(ssl.get(), result) != SSL_ERROR_SSL) return "";
-    if (ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_WRONG_VERSION_NUMBER) {
-      return "it does not speak TLS, and --cacert asks for it";
-    }
+    const int reason = ERR_GET_REASON(ERR_peek_last_error());
+    if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return "";  // it has no room, or stops
+    if (reason == SSL_R_WRONG_VERSION_NUMBER) return "it does not speak TLS, and --cacert asks for it";
     return fmt::format("no TLS with it: {}", OpensslError());
   }
   X509* shown = SSL_get0_peer_certificate(ssl.get());

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kFindOutWithin{500};  // what is wrong with an endpoint
 
-// TLS that worked before may work again, when a certificate has been renewed.
-bool IsPermanent(grpc::StatusCode code, bool worked_before) {
+// What every server would say.
+bool IsPermanent(grpc::StatusCode code) {
   return code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::PERMISSION_DENIED ||
-         code == grpc::StatusCode::UNIMPLEMENTED || (code == grpc::StatusCode::UNAUTHENTICATED && !worked_before);
+         code == grpc::StatusCode::UNIMPLEMENTED;
 }
 
 // WatchLog tells on stderr how the connection fares, each loss once and not each try.
@@ -104,12 +104,16 @@ ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
   Backoff backoff({.first = std::chrono::milliseconds(200), .longest = std::chrono::milliseconds(5000)},
                   SystemRandom());
   bool ever = false;
+  std::size_t refused = 0;  // tries in a row that failed for TLS
   for (std::size_t tries = 0;; ++tries) {
     const std::string& endpoint = global.endpoints[tries % global.endpoints.size()];
     const StreamEnd end = FollowStream(endpoint, global, position, log);
     if (end.status.ok()) return ExitCode::kRefused;
     ever |= end.progress;
-    if (IsPermanent(end.status.error_code(), ever)) return ReportStatus(end.status, endpoint);
+    refused = end.status.error_code() == grpc::StatusCode::UNAUTHENTICATED ? refused + 1 : 0;
+    // TLS that worked before may work again, when a certificate has been renewed.
+    const bool none_is_left = !ever && refused == global.endpoints.size();
+    if (IsPermanent(end.status.error_code()) || none_is_left) return ReportStatus(end.status, endpoint);
     if (end.progress) backoff.Reset();
     log.Lost(endpoint, end.status);
     std::this_thread::sleep_for(backoff.Next());

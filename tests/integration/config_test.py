@@ -50,6 +50,14 @@ class CheckTest(ConfigCase):
         self.assertEqual(self.check(RINGD_CONFIG=self.file), "ok\n")
         self.assertFalse(os.path.exists(self.data))
 
+    def test_numbers_are_decimal(self):
+        """010 is neither 8 nor 10."""
+        for value in ("010", "0x10", "1.5", "-1", "0", "1000000001", "1_000", ""):
+            text = self.check("--data-dir", "d", "--max-rings", value, code=2)
+            self.assertIn('"%s" is not a whole number within 1 and 1000000000' % value, text)
+        for value in ("1", "1000000000"):
+            self.assertEqual(self.check("--data-dir", "d", "--max-rings", value), "ok\n")
+
     def test_every_error_is_told(self):
         self.write("data-dir: d\nhistroy-age: 1h\nmax-nodes: none\n")
         text = self.check("--config", self.file, code=2, RINGD_MAX_RINGS="0")
@@ -94,6 +102,17 @@ class ReloadTest(ConfigCase):
         before = count()
         server.signal(signal.SIGHUP)
         eventually(lambda: count() > before, "the log has another line with " + pattern)
+
+    def test_certificates_that_are_not_taken_up(self):
+        """Each SIGHUP tells what is wrong with them, and no line says that they were reloaded."""
+        certificates = Certificates(os.path.join(self.folder, "certificates"))
+        server = self.serve(None, "127.0.0.1:0", *certificates.flags(ADMIN))
+        self.reload(server, "reloaded the log level (info) and the certificates")
+        certificates.put("server.pem", b"")
+        for _ in range(2):
+            self.reload(server, "reloaded the log level (info), but not the certificates")
+        told = [line for line in server.log if 'server.pem" is empty' in line]
+        self.assertGreaterEqual(len(told), 2, server.log)
 
     def test_the_log_level(self):
         server = self.serve(None, "127.0.0.1:0", "--config", self.write("log-level: info\n"))

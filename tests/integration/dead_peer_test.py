@@ -131,6 +131,23 @@ class SlowTest(DeadPeerCase):
         self.machine.process.send_signal(signal.SIGSTOP)
         self.gone_within(30 + 10 + 3)
 
+    def test_a_process_that_stands_still_on_a_unix_socket(self):
+        """No ping gets through behind what it does not take: its Watches end for that."""
+        socket = "unix:" + os.path.join(self.folder, "s")
+        server = self.serve(None, socket)
+        client = self.connect(server)
+        client.make_ring("r", ["a"])
+        holder = subprocess.Popen([sys.executable, os.path.join(SUPPORT, "hold_watches.py"), socket, "r", "3"],
+                                  stdout=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: (holder.kill(), holder.wait(), holder.stdout.close()))
+        self.assertEqual(holder.stdout.readline(), "ready\n")
+        holder.send_signal(signal.SIGSTOP)
+        for i in range(400):
+            client.update("r", "a", metadata={"k": str(i) + 4000 * "x"})
+        self.assertEqual(scrape(server.http_endpoint).get("ringd_watchers"), 3)
+        eventually(lambda: scrape(server.http_endpoint).get("ringd_watchers") == 0, "it is noticed", 40 + 10 + 3,
+                   every=0.2)
+
 
 if __name__ == "__main__":
     if INSIDE not in os.environ:

@@ -55,6 +55,13 @@ class RingctlApplyTest(RingctlCase):
     def revision(self):
         return int(self.json("ring", "get", self.ring)["version"]["revision"])
 
+    def test_what_ring_get_prints_is_the_same_ring(self):
+        """Also where names have characters that a writer of YAML or JSON may lose."""
+        for node in ("a\ufffe", "b\U0010ffff", "c\ufdd0", "d\ue000", "e\ufffd", "true", "007", "~", "a: b", "\u202e", "-x"):
+            self.out("node", "add", self.ring, "--zone", node, "--", node)
+        for form in ("yaml", "json"):
+            self.out("diff", self.ring, "-f", self.file(self.export(form)))
+
     def test_adds_updates_and_removes_as_one_change(self):
         self.assertEqual(self.apply(THREE), 'nodes of ring "%s" changed (3 added): revision 1 -> 2\n' % self.ring)
         nodes = self.nodes()

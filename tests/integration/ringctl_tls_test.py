@@ -3,8 +3,11 @@
 Environment: RINGD_BIN, RINGCTL_BIN and PROTO_DIR.
 """
 
+import contextlib
 import os
+import socket
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -76,6 +79,29 @@ class RingctlTlsTest(ProcessCase):
         self.addCleanup(other.kill)
         self.run_it("ring", "list", *certificates.ctl_flags("admin"), endpoint=other.endpoint, code=4,
                     mentions=["its certificate is not for"])
+
+    def test_an_endpoint_that_fails_is_passed_over(self):
+        """One that speaks no TLS, and one that closes at once, which is no fault of TLS."""
+        flags = self.certificates.ctl_flags("admin")
+        self.run_it("ring", "create", "r", *flags)
+        plaintext = Server(os.path.join(self.folder, "plaintext"))
+        self.addCleanup(plaintext.kill)
+        closer = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(closer.close)
+
+        def close_all():
+            with contextlib.suppress(OSError):
+                while True:
+                    closer.accept()[0].close()
+        threading.Thread(target=close_all, daemon=True).start()
+        closing = "127.0.0.1:%d" % closer.getsockname()[1]
+        for bad in (plaintext.endpoint, closing):
+            endpoints = bad + "," + self.server.endpoint
+            self.run_it("ring", "list", *flags, endpoint=endpoints)
+            watcher = Watcher(endpoints, "r", "-o", "json", *flags)
+            self.addCleanup(watcher.stop)
+            self.assertTrue(watcher.event("snapshot")["last"])
+        self.run_it("ring", "list", *flags, "--timeout", "1s", endpoint=closing, code=3)
 
     def test_files_that_cannot_be_used_are_4(self):
         good = self.certificates

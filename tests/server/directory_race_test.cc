@@ -72,6 +72,7 @@ class Stream : public WatchSink, public std::enable_shared_from_this<Stream> {
   void End(const absl::Status&) override {
     wire_.Update([](Wire& wire) { wire.ended = true; });
   }
+  void EndIfStuck(std::chrono::steady_clock::time_point) override {}  // no reader here is
 
   // What the reader has made of the stream so far.
   support::Shared<WatchModel>& model() { return model_; }

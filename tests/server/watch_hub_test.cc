@@ -26,6 +26,7 @@ class RecordingSink : public WatchSink {
     int heartbeats = 0;
     std::vector<std::vector<uint64_t>> history;
     std::vector<absl::Status> ends;
+    std::optional<std::chrono::steady_clock::time_point> written_before;
   };
   void Touched(const std::vector<std::string>& rings) override {
     told_.Update([&](Told& told) { told.touched.push_back(rings); });
@@ -40,6 +41,9 @@ class RecordingSink : public WatchSink {
   void End(const absl::Status& status) override {
     told_.Update([&](Told& told) { told.ends.push_back(status); });
   }
+  void EndIfStuck(std::chrono::steady_clock::time_point written_before) override {
+    told_.Update([&](Told& told) { told.written_before = written_before; });
+  }
 
   Told Get() const { return told_.Get(); }
   // Waits until the sink was told of this ring; the rings of every message until then.
@@ -53,6 +57,9 @@ class RecordingSink : public WatchSink {
   }
   Told AwaitHeartbeats(int count) {
     return told_.Await([count](const Told& told) { return told.heartbeats >= count; });
+  }
+  Told AwaitLook() {
+    return told_.Await([](const Told& told) { return told.written_before.has_value(); });
   }
   Told AwaitHistory(size_t count) {
     return told_.Await([count](const Told& told) { return told.history.size() >= count; });
@@ -92,6 +99,14 @@ TEST_F(WatchHubTest, EverySinkIsToldOfEveryRing) {
     }
     EXPECT_EQ(sink->Get().heartbeats, 0);
   }
+}
+
+TEST_F(WatchHubTest, ReadersThatAreStuckAreLookedForWhateverHeartbeatsThereAre) {
+  constexpr std::chrono::milliseconds kStuckAfter{20};
+  hub_.emplace(directory_.store(), WatchHub::Options{.heartbeat_interval = kNever, .stuck_after = kStuckAfter});
+  const auto sink = Added();
+  const auto written_before = *sink->AwaitLook().written_before;
+  EXPECT_LE(written_before, std::chrono::steady_clock::now() - kStuckAfter);
 }
 
 TEST_F(WatchHubTest, ASinkThatWasRemovedIsToldNothingAndLetGo) {

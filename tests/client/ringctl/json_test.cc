@@ -52,6 +52,13 @@ TEST(YamlText, EscapesWhatReadersOfYamlWouldRefuseOrFold) {
   EXPECT_EQ(YamlText({{"a", "\x7F\u0085\u2028\u2029\x01"}}), "a: \"\\x7F\\x85\\L\\P\\x01\"\n");
 }
 
+// What yaml-cpp would put U+FFFD in the place of, which would be another name; and the mark that stands for it
+// meanwhile.
+TEST(YamlText, KeepsNoncharacters) {
+  EXPECT_EQ(YamlText({{"a\uFFFE", "\uFDD0\U0010FFFF\uE000\u00E9"}}),
+            "\"a\\U0000FFFE\": \"\\U0000FDD0\\U0010FFFF\\U0000E000\u00E9\"\n");
+}
+
 TEST(YamlText, QuotesKeysThatWouldBeSomethingElse) {
   EXPECT_EQ(YamlText({{"no", 1}, {"", 2}, {"1", 3}, {"a: b", 4}}), "\"no\": 1\n\"\": 2\n\"1\": 3\n\"a: b\": 4\n");
 }

@@ -332,7 +332,9 @@ class Directory::Burst {
 
   void ReportWritable(const std::vector<absl::Status>& outcomes) {
     const bool writable = outcomes.back().ok() || absl::IsAborted(outcomes.back());
-    if (writable != directory_.writable_) directory_.options_.on_writable(writable);
+    if (writable != directory_.writable_) {
+      directory_.options_.on_writable(writable ? absl::OkStatus() : outcomes.back());
+    }
     directory_.writable_ = writable;
   }
 

@@ -105,8 +105,8 @@ struct DirectoryOptions {
   std::function<uint32_t()> random;  // REQUIRED
   // Called by Commit, after publishing, with the names of the rings that moved. Must not call back into Commit.
   std::function<void(std::span<const std::string>)> on_published = [](std::span<const std::string>) {};
-  // Called by Commit with whether the store took the last write; only when that changes.
-  std::function<void(bool)> on_writable = [](bool) {};
+  // Called by Commit when the store begins to refuse writes, with why, and when it takes them again, with OK.
+  std::function<void(const absl::Status&)> on_writable = [](const absl::Status&) {};
 };
 
 class Directory {

@@ -90,7 +90,7 @@ struct Server::Parts {
   absl::Status StartGrpc();
   void Accept();
   void SetReady(bool ready) const;
-  void SetWritable(bool writable) const;
+  void SetWritable(const absl::Status& status) const;
 };
 
 absl::Status Server::Parts::OpenDirectory() {
@@ -99,7 +99,7 @@ absl::Status Server::Parts::OpenDirectory() {
     waits->Published(rings);
     hub->Published(rings);
   };
-  directory_options.on_writable = [this](bool writable) { SetWritable(writable); };
+  directory_options.on_writable = [this](const absl::Status& status) { SetWritable(status); };
   auto opened = Directory::Open(*store, std::move(directory_options));
   if (!opened.ok()) return opened.status();
   directory = *std::move(opened);
@@ -209,12 +209,12 @@ void Server::Parts::Accept() {
 }
 
 // On the writer's thread, which has nothing to write before the first connection.
-void Server::Parts::SetWritable(bool writable) const {
-  grpc->GetHealthCheckService()->SetServingStatus(kWriteService, writable);
-  if (writable) {
+void Server::Parts::SetWritable(const absl::Status& status) const {
+  grpc->GetHealthCheckService()->SetServingStatus(kWriteService, status.ok());
+  if (status.ok()) {
     spdlog::info("the store takes writes again");
   } else {
-    spdlog::error("the store refuses writes; lookups and watches go on");
+    spdlog::error("the store refuses writes; lookups and watches go on: {}", std::string(status.message()));
   }
 }
 

@@ -32,7 +32,8 @@ class ThreadView {
     if (view_->copy == nullptr) return;
     const RingCopy::Parts& parts = view_->copy->parts();
     if (!parts.held->ring.HasOwners()) return;
-    points_ = &parts.held->ring.points();
+    ring_ = &parts.held->ring;
+    points_ = &ring_->points();
     nodes_ = before != nullptr && before->view_->copy == view_->copy
                  ? std::move(before->nodes_)
                  : std::make_unique<CountedNodes>(parts.nodes, parts.counts, view_->counts);
@@ -43,7 +44,7 @@ class ThreadView {
   bool HasOwners() const { return points_ != nullptr; }
 
   // REQUIRES HasOwners().
-  const Node* Owner(std::string_view key) { return nodes_->Answer(points_->Owner(ring::HashKey(key))); }
+  const Node* Owner(std::string_view key) { return nodes_->Answer(points_->Owner(ring_->Hash(key))); }
   // See RingCopy::Owners. REQUIRES HasOwners(), and `out` of 1 to kMaxOwners.
   size_t Owners(std::string_view key, std::span<const Node*> out) {
     std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
@@ -55,7 +56,8 @@ class ThreadView {
 
  private:
   const std::shared_ptr<const LookupView> view_;
-  const ring::PointTable* points_ = nullptr;
+  const ring::Ring* ring_ = nullptr;
+  const ring::PointTable* points_ = nullptr;  // of ring_, a step nearer
   std::unique_ptr<CountedNodes> nodes_;
 };
 

@@ -15,6 +15,8 @@
 // INVALID_ARGUMENT for an empty key, since an unset variable is the most common bug of a caller. Else it does not fail:
 // when the directory cannot be reached, the last copy answers, and status().age says how old it may be.
 //
+// Idempotency: lookups change nothing, but for what is counted of them.
+//
 // What is promised: the copy never goes back to an older version, except where the directory itself tells that its
 // store was rolled back (then it follows, and `rewound` in the counts goes up). Every copy has the checksum that the
 // directory told. After an outage it is current again at most kReconnectWithin after the directory is back.

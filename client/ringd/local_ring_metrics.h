@@ -7,9 +7,11 @@
 // Performance: a scrape is linear in the nodes of the copies and the threads that look up; while it adds up, a thread's
 // first lookup after a change waits. Lookups are counted whether anybody asks or not.
 //
+// Thread safety: all members may be called from any number of threads at once.
+//
 // Error handling: nothing fails; a copy that has no ring yet has its series without nodes.
 //
-// Thread safety: all members may be called from any number of threads at once.
+// Idempotency: a scrape changes nothing.
 //
 // Example:
 //   std::shared_ptr<ringd::LocalRing> ring = *ringd::LocalRing::Start(...);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>
@@ -322,6 +324,10 @@ void FakeDirectory::Start() {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 10'000);
   builder.RegisterService(&parts_->service);
   parts_->server = builder.BuildAndStart();
+  if (parts_->server == nullptr) {
+    std::fprintf(stderr, "FakeDirectory cannot listen on %s\n", parts_->endpoint.c_str());
+    std::abort();
+  }
   parts_->endpoint = "127.0.0.1:" + std::to_string(port);
 }
 

@@ -80,7 +80,7 @@ class TestDirectory {
       published.emplace_back(rings.begin(), rings.end());
       if (on_published) on_published(rings);
     };
-    options_.on_writable = [this](bool is_writable) { writable.push_back(is_writable); };
+    options_.on_writable = [this](const absl::Status& status) { writable.push_back(status.ok()); };
     directory_.reset();
     auto opened = Directory::Open(*store_, options_);
     ASSERT_TRUE(opened.ok()) << opened.status();

@@ -5,7 +5,13 @@
 // BatchLookup, GetRing, Watch and the changes of nodes; the limits, the guard and request_ids of a real directory it
 // does not have.
 //
+// Performance: for tests. A ring is built anew with each change.
+//
 // Thread safety: all members may be called from any number of threads at once.
+//
+// Error handling: SetRing says why nodes make no ring. It ends the program when it cannot listen.
+//
+// Idempotency: SetRing with the same nodes is a new revision all the same.
 //
 // Example:
 //   ringd::testing::FakeDirectory directory;

@@ -22,7 +22,6 @@ trap finish EXIT
 block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$2" | sed -e '1d' -e '/^```$/,$d'; }
 
 cmake --install "$build_dir" --prefix "$work/tree" >"$work/install.log"
-export LD_LIBRARY_PATH=$work/tree/lib:$work/tree/lib/x86_64-linux-gnu
 export PKG_CONFIG_PATH=$work/tree/lib/pkgconfig:$work/tree/lib/x86_64-linux-gnu/pkgconfig
 "$work/tree/bin/ringd" --version
 for page in man1/ringctl.1 man5/ringd.yaml.5 man8/ringd.8; do grep -q '^\.TH' "$work/tree/share/man/$page"; done
@@ -44,7 +43,8 @@ build() {
 # by_pkg_config MODULE SOURCE PROGRAM
 by_pkg_config() {
   # shellcheck disable=SC2046  # pkg-config's answer is many words
-  "$compiler" -std=c++20 ${flags[@]+"${flags[@]}"} "$2" -o "$3" $(pkg-config --cflags --libs "$1")
+  "$compiler" -std=c++20 ${flags[@]+"${flags[@]}"} "$2" -o "$3" $(pkg-config --cflags --libs "$1") \
+    "-Wl,-rpath,$(pkg-config --variable=libdir "$1")"
 }
 # expect TEXT PROGRAM: that is what the program says.
 expect() {

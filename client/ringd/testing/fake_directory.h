@@ -49,7 +49,8 @@ class FakeDirectory {
   // Its version; empty when there is no such ring.
   Version version(std::string_view ring) const;
 
-  // Breaks every connection and answers nobody until Start, which takes the same port. The rings stay.
+  // Breaks every connection and answers nobody until Start, which takes the same port. The rings stay. A LocalRing is
+  // back some seconds after Start, kReconnectWithin at most.
   void Stop();
   void Start();
 

@@ -7,6 +7,7 @@
 
 #include "fmt/format.h"
 #include "proto/small_file.h"
+#include "proto/yaml_document.h"
 #include "ring/error.h"
 #include "ring/utf8.h"
 
@@ -70,12 +71,12 @@ absl::StatusOr<std::vector<ConfigEntry>> ReadConfigFile(const std::string& file)
   if (!read.why_not.empty()) return Bad(fmt::format("configuration file \"{}\" {}", file, read.why_not));
   // The library throws; that ends here.
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(read.content);
-    if (documents.empty()) return std::vector<ConfigEntry>();
-    if (documents.size() > 1) {
-      return Bad(fmt::format("{}:{}: a second document begins", file, LineOf(documents[1].Mark())));
+    const YamlDocuments documents = LoadYaml(read.content);
+    if (!documents.first.has_value()) return std::vector<ConfigEntry>();
+    if (documents.second.has_value()) {
+      return Bad(fmt::format("{}:{}: a second document begins", file, LineOf(*documents.second)));
     }
-    return ReadMapping(file, documents.front());
+    return ReadMapping(file, *documents.first);
   } catch (const YAML::Exception& error) {
     return Bad(fmt::format("{}:{}: {}", file, LineOf(error.mark), error.msg));
   }

@@ -13,6 +13,7 @@
 
 #include "client/ringctl/argument_values.h"
 #include "client/ringctl/escape.h"
+#include "proto/yaml_document.h"
 #include "ring/closest_word.h"
 
 namespace ringd::ctl {
@@ -209,11 +210,10 @@ absl::StatusOr<NodeFile> ParseNodeFile(const std::string& name, const std::strin
   NodeFileReader reader(&file);
   // The library throws; that ends here.
   try {
-    const std::vector<YAML::Node> documents =
-        YAML::LoadAll(WithComment(IsJson(content) ? WithWholeEscapes(content) : content));
-    if (documents.size() > 1) return reader.Bad(documents[1].Mark(), "a second document begins");
-    if (!documents.empty()) {
-      if (absl::Status status = reader.ReadDocument(documents.front()); !status.ok()) return status;
+    const YamlDocuments documents = LoadYaml(WithComment(IsJson(content) ? WithWholeEscapes(content) : content));
+    if (documents.second.has_value()) return reader.Bad(*documents.second, "a second document begins");
+    if (documents.first.has_value()) {
+      if (absl::Status status = reader.ReadDocument(*documents.first); !status.ok()) return status;
     }
   } catch (const YAML::Exception& error) {
     return reader.Bad(error.mark, error.msg);

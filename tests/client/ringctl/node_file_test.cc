@@ -150,6 +150,11 @@ TEST(NodeFile, AQuoteThatIsNeverClosedIsRefused) {
   EXPECT_EQ(Parsed("nodes:\n- id: n1\n  metadata:\n    a: |\n      x\n").entries.at(0).node.metadata().at("a"), "x\n");
 }
 
+// For YAML::LoadAll it has documents without end.
+TEST(NodeFile, ATextThatTheLibraryDoesNotGetOnWithIsRefused) {
+  EXPECT_THAT(Error(",nodes: |\n  d\n"), HasSubstr("f.yaml:1: "));
+}
+
 // Neither the stack nor the memory of this process is the file's.
 TEST(NodeFile, DeepNestingAndManyAliasesAreRefused) {
   EXPECT_THAT(Error("nodes: " + std::string(100'000, '[')), HasSubstr("f.yaml:"));

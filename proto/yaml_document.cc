@@ -1,0 +1,50 @@
+#include "proto/yaml_document.h"
+
+#include <yaml-cpp/eventhandler.h>
+
+#include <sstream>
+
+namespace ringd {
+namespace {
+
+// Remembers where the document's content begins.
+class Beginning final : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return *mark_; }
+
+  void OnDocumentStart(const YAML::Mark&) override { mark_.reset(); }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { Note(mark); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { Note(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t, const std::string&) override { Note(mark); }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    Note(mark);
+  }
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {
+    Note(mark);
+  }
+  void OnMapEnd() override {}
+
+ private:
+  void Note(const YAML::Mark& mark) {
+    if (!mark_.has_value()) mark_ = mark;
+  }
+
+  std::optional<YAML::Mark> mark_;
+};
+
+}  // namespace
+
+YamlDocuments LoadYaml(const std::string& text) {
+  YamlDocuments documents;
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Beginning beginning;
+  if (!parser.HandleNextDocument(beginning)) return documents;
+  documents.first = YAML::Load(text);
+  if (parser.HandleNextDocument(beginning)) documents.second = beginning.mark();
+  return documents;
+}
+
+}  // namespace ringd

@@ -1,0 +1,19 @@
+// The documents of a YAML text, for who wants one: configuration files, files of nodes. Pure function, any thread.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <optional>
+#include <string>
+
+namespace ringd {
+
+struct YamlDocuments {
+  std::optional<YAML::Node> first;
+  std::optional<YAML::Mark> second;  // where it begins
+};
+
+// Reads no further than that: YAML::LoadAll never comes to an end for some texts. Throws what the library throws.
+YamlDocuments LoadYaml(const std::string& text);
+
+}  // namespace ringd

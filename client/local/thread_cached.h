@@ -6,14 +6,16 @@
 //
 // OfThread is made of a std::shared_ptr<const T> and, to take over what it can, the one from before (null = none, and
 // it may be of another ThreadCached). That is done by the thread that is to have it, which destroys it when it gets a
-// later value, or ends; after the ThreadCached, if need be. What a thread gets while its thread_locals are destroyed is
-// never freed.
+// later value, or ends; after the ThreadCached, if need be.
 //
 // Threads: Get from any thread; Set from any thread, though two at once have no order.
 #pragma once
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,10 +72,16 @@ class ThreadCached {
     Entry* entries;
     size_t size;
   };
-  // Frees the cache with the thread.
-  struct CacheOwner {
-    ~CacheOwner() { delete[] std::exchange(of_thread, {}).entries; }
-  };
+  // Frees the cache at the thread's end, after all of its thread_locals, which may look up in their destructors; and
+  // once more if that made another. (A process that has no key left frees none.)
+  static void FreeAtEndOfThread() {
+    static const pthread_key_t key = [] {
+      pthread_key_t made = PTHREAD_KEYS_MAX;
+      (void)pthread_key_create(&made, [](void*) { delete[] std::exchange(of_thread, {}).entries; });
+      return made;
+    }();
+    (void)pthread_setspecific(key, of_thread.entries);
+  }
 
   // Never the same twice, so that an entry that another object left at the same place is not taken for ours.
   static uint64_t NewStamp() {
@@ -82,11 +90,11 @@ class ThreadCached {
   }
 
   [[gnu::noinline]] OfThread& Refresh() const {
-    thread_local const CacheOwner owner;
     if (place_ >= of_thread.size) {
       auto* const entries = new Entry[place_ + 1];
       std::move(of_thread.entries, of_thread.entries + of_thread.size, entries);
       delete[] std::exchange(of_thread, {entries, place_ + 1}).entries;
+      FreeAtEndOfThread();
     }
     uint64_t stamp = 0;
     std::shared_ptr<const T> value;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -55,7 +56,11 @@ class Http {
     std::array<char, 16'384> buffer{};
     while (true) {
       pollfd ready{client.get(), POLLIN, 0};
-      Check(poll(&ready, 1, kPatienceMillis) == 1, "it answers or closes");
+      int polled = 0;
+      do {
+        polled = poll(&ready, 1, kPatienceMillis);
+      } while (polled < 0 && errno == EINTR);  // libFuzzer looks at its clock by an alarm
+      Check(polled == 1, "it answers or closes");
       const ssize_t got = recv(client.get(), buffer.data(), buffer.size(), 0);
       if (got <= 0) return answer;
       answer.append(buffer.data(), static_cast<size_t>(got));

@@ -1,5 +1,6 @@
 #include "ringd/client.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <random>
@@ -23,6 +24,8 @@ using std::chrono::milliseconds;
 
 // A ring that changes while its pages are read is read anew, this often.
 constexpr int kReadings = 5;
+// The directory answers no larger ones.
+constexpr size_t kLargestPage = 10'000;
 
 std::string NewRequestId() {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -101,9 +104,12 @@ class Client::Calls {
     if (options.request_id.empty()) request.mutable_options()->set_request_id(NewRequestId());
     const absl::StatusOr<Response> response = Call(method, request, options_.change_timeout);
     if (!response.ok()) return response.status();
-    MutationResult result{.version = ToValue(response->version())};
+    MutationResult result{.version = ToValue(response->version()), .movement = ToValue(response->movement())};
     if constexpr (requires { response->previous_version(); }) {
       result.previous_version = ToValue(response->previous_version());
+    }
+    if constexpr (requires { response->warnings(); }) {
+      result.warnings.assign(response->warnings().begin(), response->warnings().end());
     }
     if (response->has_plan()) result.plan = ToValue(response->plan());
     return result;
@@ -206,6 +212,13 @@ absl::StatusOr<MutationResult> Client::CreateRing(std::string_view ring, const R
   return calls_->Change(&v1::Directory::Stub::CreateRing, std::move(request), options);
 }
 
+absl::StatusOr<MutationResult> Client::UpdateRing(std::string_view ring, const ringd::UpdateRing& update,
+                                                  const MutationOptions& options) const {
+  auto request = NewRequest<v1::UpdateRingRequest>(ring);
+  ToMessage(update, &request);
+  return calls_->Change(&v1::Directory::Stub::UpdateRing, std::move(request), options);
+}
+
 absl::StatusOr<MutationResult> Client::DeleteRing(std::string_view ring, const MutationOptions& options) const {
   return calls_->Change(&v1::Directory::Stub::DeleteRing, NewRequest<v1::DeleteRingRequest>(ring), options);
 }
@@ -243,6 +256,29 @@ absl::StatusOr<std::vector<RingInfo>> Client::ListRings(std::string_view prefix)
     request.set_page_token(response->next_page_token());
   } while (!request.page_token().empty());
   return rings;
+}
+
+// --- History
+
+absl::StatusOr<std::vector<ChangeRecord>> Client::ListChanges(std::string_view ring, size_t max) const {
+  std::vector<ChangeRecord> changes;
+  auto request = NewRequest<v1::ListChangesRequest>(ring);
+  while (changes.size() < max) {
+    request.set_page_size(static_cast<int32_t>(std::min(max - changes.size(), kLargestPage)));
+    const auto response = calls_->Call(&v1::Directory::Stub::ListChanges, request, calls_->options().change_timeout);
+    if (!response.ok()) return response.status();
+    for (const v1::ChangeRecord& change : response->changes()) changes.push_back(ToValue(change));
+    request.set_page_token(response->next_page_token());
+    if (request.page_token().empty()) break;
+  }
+  return changes;
+}
+
+absl::StatusOr<MutationResult> Client::RestoreVersion(std::string_view ring, const Version& version,
+                                                      const MutationOptions& options) const {
+  auto request = NewRequest<v1::RestoreVersionRequest>(ring);
+  ToMessage(version, request.mutable_version());
+  return calls_->Change(&v1::Directory::Stub::RestoreVersion, std::move(request), options);
 }
 
 // --- Nodes

@@ -13,6 +13,28 @@ std::chrono::system_clock::time_point ToTime(const google::protobuf::Timestamp& 
       std::chrono::duration_cast<std::chrono::system_clock::duration>(since_1970));
 }
 
+HistoryLimits ToValue(const v1::HistoryLimits& limits) {
+  using google::protobuf::util::TimeUtil;
+  HistoryLimits value;
+  if (limits.has_max_age())
+    value.max_age = std::chrono::milliseconds(TimeUtil::DurationToMilliseconds(limits.max_age()));
+  if (limits.has_max_changes()) value.max_changes = limits.max_changes();
+  return value;
+}
+
+ChangeableSettings ToValue(const v1::RingUpdate& update) {
+  return {.default_weight = update.default_weight(),
+          .labels = {update.labels().begin(), update.labels().end()},
+          .history_limits = ToValue(update.history_limits())};
+}
+
+NodeDelta ToValue(const v1::NodeDelta& delta) {
+  NodeDelta value;
+  if (delta.has_before()) value.before = ringd::ToValue(delta.before());
+  if (delta.has_after()) value.after = ringd::ToValue(delta.after());
+  return value;
+}
+
 struct ToOperation {
   v1::NodeOperation* out;
 
@@ -50,12 +72,28 @@ RingInfo ToValue(const v1::Ring& ring) {
           .points_per_weight = ring.placement().hashed().points_per_weight(),
           .default_weight = ring.default_weight(),
           .labels = {ring.labels().begin(), ring.labels().end()},
+          .history_limits = ToValue(ring.history_limits()),
           .create_time = ToTime(ring.create_time()),
           .update_time = ToTime(ring.update_time()),
           .node_count = ring.node_count(),
           .total_weight = ring.total_weight(),
           .point_count = ring.point_count(),
           .imbalance = ring.imbalance()};
+}
+
+Movement ToValue(const v1::Movement& movement) {
+  const auto balance = [](const v1::Balance& message) {
+    return Balance{.max_ratio = message.max_ratio(), .min_ratio = message.min_ratio()};
+  };
+  Movement value{.moved_share = movement.moved_share(), .other_pairs_share = movement.other_pairs_share()};
+  for (const v1::MovedPair& pair : movement.pairs()) {
+    MovedPair& out = value.pairs.emplace_back(MovedPair{.share = pair.share()});
+    if (pair.has_from()) out.from = pair.from();
+    if (pair.has_to()) out.to = pair.to();
+  }
+  if (movement.has_before()) value.before = balance(movement.before());
+  if (movement.has_after()) value.after = balance(movement.after());
+  return value;
 }
 
 Plan ToValue(const v1::Plan& plan) {
@@ -66,6 +104,23 @@ Plan ToValue(const v1::Plan& plan) {
   for (const v1::Node& node : plan.nodes()) {
     value.nodes.push_back(ToValue(node));
     value.shares.push_back(node.share());
+  }
+  return value;
+}
+
+ChangeRecord ToValue(const v1::ChangeRecord& change) {
+  ChangeRecord value{.version = ToValue(change.version()),
+                     .from_revision = change.from_revision(),
+                     .checksum = change.checksum().value(),
+                     .time = ToTime(change.time()),
+                     .actor = change.actor(),
+                     .reason = change.reason(),
+                     .request_id = change.request_id(),
+                     .nodes_left_out = change.nodes_left_out(),
+                     .movement = ToValue(change.movement())};
+  for (const v1::NodeDelta& delta : change.nodes()) value.nodes.push_back(ToValue(delta));
+  if (change.has_ring_update()) {
+    value.settings = {ToValue(change.ring_update().before()), ToValue(change.ring_update().after())};
   }
   return value;
 }
@@ -134,6 +189,27 @@ void ToMessage(const UpdateNode& update, v1::Node* node, google::protobuf::Field
   if (update.metadata.has_value()) {
     node->mutable_metadata()->insert(update.metadata->begin(), update.metadata->end());
     mask->add_paths("metadata");
+  }
+}
+
+void ToMessage(const UpdateRing& update, v1::UpdateRingRequest* out) {
+  google::protobuf::FieldMask& mask = *out->mutable_update_mask();
+  if (update.default_weight.has_value()) {
+    out->set_default_weight(*update.default_weight);
+    mask.add_paths("default_weight");
+  }
+  if (update.labels.has_value()) {
+    out->mutable_labels()->insert(update.labels->begin(), update.labels->end());
+    mask.add_paths("labels");
+  }
+  if (update.history_limits.has_value()) {
+    using google::protobuf::util::TimeUtil;
+    const HistoryLimits& limits = *update.history_limits;
+    if (limits.max_age.has_value()) {
+      *out->mutable_history_limits()->mutable_max_age() = TimeUtil::MillisecondsToDuration(limits.max_age->count());
+    }
+    if (limits.max_changes.has_value()) out->mutable_history_limits()->set_max_changes(*limits.max_changes);
+    mask.add_paths("history_limits");
   }
 }
 

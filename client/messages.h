@@ -14,7 +14,9 @@ Version ToValue(const v1::Version& version);
 Owner ToValue(const v1::Owner& owner);
 Node ToValue(const v1::Node& node);
 RingInfo ToValue(const v1::Ring& ring);
+Movement ToValue(const v1::Movement& movement);
 Plan ToValue(const v1::Plan& plan);
+ChangeRecord ToValue(const v1::ChangeRecord& change);
 
 // Answers of lookups. They are judged, so that whoever uses them need not: INTERNAL for what answers something else
 // than was asked for, 1 to `owners` owners of each key.
@@ -26,6 +28,8 @@ void ToMessage(const Node& node, v1::Node* out);
 void ToMessage(const Operation& operation, v1::NodeOperation* out);
 // The node and the mask of an update.
 void ToMessage(const UpdateNode& update, v1::Node* node, google::protobuf::FieldMask* mask);
+// The fields and the mask of an update.
+void ToMessage(const UpdateRing& update, v1::UpdateRingRequest* out);
 void ToMessage(const MutationOptions& options, v1::MutationOptions* out);
 
 }  // namespace ringd

@@ -301,9 +301,15 @@ look_up "$state_dir/owners.5"
 printf '\nFive nodes of weight %d, and who owns the %d package names of this machine:\n' $weight "$key_count"
 show_table "$state_dir/owners.5"
 
+plan=$(ringctl node add $ring n6 --weight $weight --address 10.0.0.6:9000 --dry-run) || die 'ringctl node add --dry-run failed'
+printf 'What a sixth node, n6, would move, by node add --dry-run:\n\n'
+# Of the plan, the paragraph with the pairs of nodes.
+awk '/^FROM/ { on = 1 } /^$/ { on = 0 } on { print "  " $0 }' <<<"$plan"
+printf '\n'
+
 run node add $ring n6 --weight $weight --address 10.0.0.6:9000
 look_up "$state_dir/owners.6"
-printf 'A sixth node, n6, joins:\n'
+printf 'It joins:\n'
 show_table "$state_dir/owners.6"
 
 read -r moved to_new < <(paste "$state_dir/owners.5" "$state_dir/owners.6" |

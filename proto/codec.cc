@@ -1,12 +1,65 @@
 #include "proto/codec.h"
 
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "fmt/format.h"
 #include "ring/checksum.h"
 #include "ring/error.h"
 
 namespace ringd {
+namespace {
+
+void ToMessage(const ring::HashedSettings& settings, v1::HashedPlacement* out) {
+  out->set_hash(static_cast<v1::HashFunction>(settings.hash));
+  out->set_label(settings.label);
+  out->set_points_per_weight(settings.points_per_weight);
+  out->set_match(static_cast<v1::PointMatch>(settings.match));
+  out->set_tie_rule(static_cast<v1::TieRule>(settings.tie_rule));
+  out->set_hash_tag(settings.hash_tag);
+}
+
+void ToMessage(const ring::PresetSettings& settings, v1::PresetPlacement* out) {
+  out->set_preset(static_cast<v1::Preset>(settings.preset));
+  out->set_hash(static_cast<v1::HashFunction>(settings.hash));
+  out->set_hash_tag(settings.hash_tag);
+  if (settings.preset != ring::Preset::kEnvoyRingHash) return;
+  out->set_minimum_ring_size(settings.minimum_ring_size);
+  out->set_maximum_ring_size(settings.maximum_ring_size);
+}
+
+ring::HashedSettings ToSettings(const v1::HashedPlacement& hashed) {
+  ring::HashedSettings settings;
+  if (hashed.hash() != v1::HASH_FUNCTION_UNSPECIFIED) settings.hash = static_cast<ring::HashFunction>(hashed.hash());
+  if (!hashed.label().empty()) settings.label = hashed.label();
+  if (hashed.has_points_per_weight()) settings.points_per_weight = hashed.points_per_weight();
+  if (hashed.match() != v1::POINT_MATCH_UNSPECIFIED) settings.match = static_cast<ring::PointMatch>(hashed.match());
+  if (hashed.tie_rule() != v1::TIE_RULE_UNSPECIFIED) settings.tie_rule = static_cast<ring::TieRule>(hashed.tie_rule());
+  settings.hash_tag = hashed.hash_tag();
+  return settings;
+}
+
+absl::StatusOr<ring::PresetSettings> ToSettings(const v1::PresetPlacement& preset) {
+  if (preset.preset() == v1::PRESET_UNSPECIFIED) return ring::InvalidField("preset must be named");
+  const auto number = static_cast<ring::Preset>(preset.preset());
+  if (ring::FindPreset(number) == nullptr) {
+    return ring::NotServedYet(fmt::format("the preset {}", static_cast<int>(preset.preset())));
+  }
+  ring::PresetSettings settings = ring::DefaultsOf(number);
+  if (preset.hash() != v1::HASH_FUNCTION_UNSPECIFIED) settings.hash = static_cast<ring::HashFunction>(preset.hash());
+  settings.hash_tag = preset.hash_tag();
+  const bool has_sizes = preset.has_minimum_ring_size() || preset.has_maximum_ring_size();
+  if (has_sizes && number != ring::Preset::kEnvoyRingHash) {
+    return ring::InvalidField(fmt::format("ring sizes mean nothing in the preset {}", ring::FindPreset(number)->name));
+  }
+  if (preset.has_minimum_ring_size()) settings.minimum_ring_size = preset.minimum_ring_size();
+  if (preset.has_maximum_ring_size()) settings.maximum_ring_size = preset.maximum_ring_size();
+  return settings;
+}
+
+}  // namespace
+
 void ToProto(const ring::Version& version, v1::Version* out) {
   out->set_epoch(version.epoch);
   out->set_revision(version.revision);
@@ -21,36 +74,32 @@ void ToProto(uint64_t checksum, v1::Checksum* out) {
   out->set_value(checksum);
 }
 
-void ToProto(const ring::HashedSettings& settings, v1::Placement* out) {
-  v1::HashedPlacement* hashed = out->mutable_hashed();
-  hashed->set_hash(static_cast<v1::HashFunction>(settings.hash));
-  hashed->set_label(settings.label);
-  hashed->set_points_per_weight(settings.points_per_weight);
-  hashed->set_match(static_cast<v1::PointMatch>(settings.match));
-  hashed->set_tie_rule(static_cast<v1::TieRule>(settings.tie_rule));
-  hashed->set_hash_tag(settings.hash_tag);
+void ToProto(const ring::Placement& placement, v1::Placement* out) {
+  if (const auto* hashed = std::get_if<ring::HashedSettings>(&placement)) {
+    ToMessage(*hashed, out->mutable_hashed());
+  } else {
+    ToMessage(std::get<ring::PresetSettings>(placement), out->mutable_preset());
+  }
 }
 
-absl::StatusOr<ring::HashedSettings> FromProto(const v1::Placement& placement) {
+absl::StatusOr<ring::Placement> FromProto(const v1::Placement& placement) {
+  ring::Placement settings;
   switch (placement.kind_case()) {
     case v1::Placement::kHashed:
+      settings = ToSettings(placement.hashed());
       break;
+    case v1::Placement::kPreset: {
+      auto preset = ToSettings(placement.preset());
+      if (!preset.ok()) return preset.status();
+      settings = *std::move(preset);
+      break;
+    }
     case v1::Placement::kSlots:
       return ring::NotServedYet("the placement slots");
-    case v1::Placement::kPreset:
-      return ring::NotServedYet("a preset");
     case v1::Placement::KIND_NOT_SET:
-      return ring::InvalidField("placement must be named (hashed)");
+      return ring::InvalidField("placement must be named (hashed or preset)");
   }
-  const v1::HashedPlacement& hashed = placement.hashed();
-  ring::HashedSettings settings;
-  if (hashed.hash() != v1::HASH_FUNCTION_UNSPECIFIED) settings.hash = static_cast<ring::HashFunction>(hashed.hash());
-  if (!hashed.label().empty()) settings.label = hashed.label();
-  if (hashed.has_points_per_weight()) settings.points_per_weight = hashed.points_per_weight();
-  if (hashed.match() != v1::POINT_MATCH_UNSPECIFIED) settings.match = static_cast<ring::PointMatch>(hashed.match());
-  if (hashed.tie_rule() != v1::TIE_RULE_UNSPECIFIED) settings.tie_rule = static_cast<ring::TieRule>(hashed.tie_rule());
-  settings.hash_tag = hashed.hash_tag();
-  if (absl::Status status = ring::CheckServed(settings); !status.ok()) return status;
+  if (absl::Status status = ring::CheckPlacement(settings); !status.ok()) return status;
   return settings;
 }
 
@@ -118,6 +167,25 @@ void ToProto(const ring::NodeDelta& delta, v1::NodeChange* out) {
   } else {
     ToProto(*delta.after, 0, delta.before == nullptr ? out->mutable_added() : out->mutable_updated());
   }
+}
+
+void ToProto(const ring::Movement& movement, v1::Movement* out) {
+  const auto set = [](const ring::Balance& balance, auto&& mutable_out) {
+    if (balance == ring::Balance()) return;
+    v1::Balance* message = mutable_out();
+    message->set_max_ratio(balance.max_ratio);
+    message->set_min_ratio(balance.min_ratio);
+  };
+  out->set_moved_share(movement.moved_share);
+  for (const ring::MovedPair& pair : movement.pairs) {
+    v1::MovedPair* message = out->add_pairs();
+    if (!pair.from.empty()) message->set_from(pair.from);
+    if (!pair.to.empty()) message->set_to(pair.to);
+    message->set_share(pair.share);
+  }
+  out->set_other_pairs_share(movement.other_pairs_share);
+  set(movement.balance_before, [out] { return out->mutable_before(); });
+  set(movement.balance_after, [out] { return out->mutable_after(); });
 }
 
 void ToProto(const ring::Node& node, v1::Owner* out) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "ring/movement.h"
 #include "ring/node.h"
 #include "ring/ring.h"
 #include "ring/version.h"
@@ -20,9 +21,9 @@ ring::Version FromProto(const v1::Version& version);
 // A checksum of ring/checksum.h, with the number of its algorithm.
 void ToProto(uint64_t checksum, v1::Checksum* out);
 
-void ToProto(const ring::HashedSettings& settings, v1::Placement* out);
-// Fills in the defaults of absent fields. What is not served yet is refused.
-absl::StatusOr<ring::HashedSettings> FromProto(const v1::Placement& placement);
+void ToProto(const ring::Placement& placement, v1::Placement* out);
+// Fills in the defaults of absent fields. What is wrong or not served yet is refused.
+absl::StatusOr<ring::Placement> FromProto(const v1::Placement& placement);
 
 void ToProto(const ring::Node& node, double share, v1::Node* out);
 // Output-only fields are dropped. An absent weight is the ring's default.
@@ -31,6 +32,8 @@ absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::p
 absl::StatusOr<ring::Operation> FromProto(const v1::NodeOperation& operation);
 
 void ToProto(const ring::NodeDelta& delta, v1::NodeChange* out);
+
+void ToProto(const ring::Movement& movement, v1::Movement* out);
 
 void ToProto(const ring::Node& node, v1::Owner* out);
 

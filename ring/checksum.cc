@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "ring/ring.h"
 
@@ -15,6 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "points and digests are hashed as they lie in memory");
 
 constexpr uint32_t kHashedPlacement = 1;
+constexpr uint32_t kPresetPlacement = 2;
 
 template <typename Number>
 void AppendNumber(Number number, std::string& bytes) {
@@ -31,9 +33,7 @@ void AppendString(std::string_view text, std::string& bytes) {
   bytes += text;
 }
 
-std::string Encode(const Settings& settings) {
-  const HashedSettings& placement = settings.placement;
-  std::string bytes;
+void Append(const HashedSettings& placement, std::string& bytes) {
   AppendNumber(kHashedPlacement, bytes);
   AppendEnum(placement.hash, bytes);
   AppendString(placement.label, bytes);
@@ -41,13 +41,27 @@ std::string Encode(const Settings& settings) {
   AppendEnum(placement.match, bytes);
   AppendEnum(placement.tie_rule, bytes);
   AppendString(placement.hash_tag, bytes);
+}
+
+void Append(const PresetSettings& placement, std::string& bytes) {
+  AppendNumber(kPresetPlacement, bytes);
+  AppendEnum(placement.preset, bytes);
+  AppendEnum(placement.hash, bytes);
+  AppendString(placement.hash_tag, bytes);
+  AppendNumber(placement.minimum_ring_size, bytes);
+  AppendNumber(placement.maximum_ring_size, bytes);
+}
+
+std::string Encode(const Settings& settings) {
+  std::string bytes;
+  std::visit([&](const auto& placement) { Append(placement, bytes); }, settings.placement);
   AppendNumber(settings.default_weight, bytes);
   return bytes;
 }
 
 }  // namespace
 
-uint64_t NodeDigest(const Node& node) {
+uint64_t NodeDigest(const Node& node, NodeOrder order) {
   std::string bytes;
   AppendString(node.id, bytes);
   AppendString(node.address, bytes);
@@ -59,6 +73,7 @@ uint64_t NodeDigest(const Node& node) {
     AppendString(key, bytes);
     AppendString(value, bytes);
   }
+  if (order != NodeOrder::kById) AppendNumber(node.join_number, bytes);
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 

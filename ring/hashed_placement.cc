@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ring/error.h"
+#include "ring/label.h"
 
 namespace ringd::ring {
 namespace {
@@ -16,17 +17,24 @@ std::string NumberOf(Enum value) {
 
 }  // namespace
 
-absl::Status CheckServed(const HashedSettings& settings) {
+absl::Status CheckHashed(const HashedSettings& settings) {
   if (settings.points_per_weight < 1 || settings.points_per_weight > kMaxPointsPerWeight) {
     return InvalidField("points_per_weight " + std::to_string(settings.points_per_weight) + " is out of 1.." +
                         std::to_string(kMaxPointsPerWeight));
   }
-  if (settings.hash != HashFunction::kXxh3_64) return NotServedYet("hash function " + NumberOf(settings.hash));
-  if (settings.label != kDefaultLabel) return NotServedYet("label " + Quote(settings.label));
-  if (settings.match != PointMatch::kAtOrAfter) return NotServedYet("point match " + NumberOf(settings.match));
-  if (settings.tie_rule != TieRule::kNodeId) return NotServedYet("tie rule " + NumberOf(settings.tie_rule));
-  if (!settings.hash_tag.empty()) return NotServedYet("hash_tag " + Quote(settings.hash_tag));
-  return absl::OkStatus();
+  if (!IsKnown(settings.hash)) return NotServedYet("hash function " + NumberOf(settings.hash));
+  if (settings.match != PointMatch::kAtOrAfter && settings.match != PointMatch::kStrictlyAfter) {
+    return NotServedYet("point match " + NumberOf(settings.match));
+  }
+  if (settings.tie_rule != TieRule::kNodeId && settings.tie_rule != TieRule::kLaterJoin) {
+    return NotServedYet("tie rule " + NumberOf(settings.tie_rule));
+  }
+  if (absl::Status label = CheckLabel(settings.label); !label.ok()) return label;
+  if (settings.points_per_weight > 1 && !LabelTemplate(settings.label).has_index()) {
+    return InvalidField("label " + Quote(settings.label) +
+                        " without {index} gives all points of a node one position; " + "points_per_weight must be 1");
+  }
+  return CheckHashTag(settings.hash_tag);
 }
 
 PointTable::PointTable(size_t size) : size_(size), points_(std::make_unique_for_overwrite<Point[]>(size + kSentinels)) {
@@ -35,7 +43,7 @@ PointTable::PointTable(size_t size) : size_(size), points_(std::make_unique_for_
   starts_.resize(buckets);
 }
 
-PointTable::PointTable(std::span<const Point> points) : PointTable(points.size()) {
+PointTable::PointTable(std::span<const Point> points, std::span<const uint64_t> ranks) : PointTable(points.size()) {
   // A counting sort by bucket, which leaves the index behind, then a sort inside each bucket.
   for (const Point& point : points) ++starts_[Bucket(point.position())];
   SumStarts();
@@ -46,7 +54,17 @@ PointTable::PointTable(std::span<const Point> points) : PointTable(points.size()
     const size_t next = bucket + 1 < starts_.size() ? starts_[bucket + 1] : size_;
     if (next - starts_[bucket] > 1) std::sort(&points_[starts_[bucket]], &points_[next]);
   }
+  if (!ranks.empty()) SortShared(ranks);
   SetSentinels();
+}
+
+void PointTable::SortShared(std::span<const uint64_t> ranks) {
+  const auto by_rank = [&](const Point& a, const Point& b) { return ranks[a.node()] < ranks[b.node()]; };
+  for (size_t first = 0, end = 0; first < size_; first = end) {
+    end = first + 1;
+    while (end < size_ && points_[end].position() == points_[first].position()) ++end;
+    if (end - first > 1) std::sort(&points_[first], &points_[end], by_rank);
+  }
 }
 
 PointTable PointTable::Merge(std::span<const uint32_t> new_index, std::vector<Point> added) const {

@@ -1,11 +1,9 @@
-// The hashed placement: virtual nodes on a circle of 2^64 positions. Its settings, the points of a node, and the
-// sorted table of all points.
+// The hashed placement: virtual nodes on a circle of 2^64 positions. Its settings, and the sorted table of all points.
 //
 // Nodes are told by their index in order of id, so that order by index is order by id.
 #pragma once
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -47,11 +45,13 @@ struct HashedSettings {
   bool operator==(const HashedSettings&) const = default;
 };
 
-// INVALID_ARGUMENT: NOT_SERVED_YET for a setting that has a number but no code yet (every one but the defaults, and
-// points_per_weight), INVALID_FIELD for points_per_weight out of 1..65,536.
-absl::Status CheckServed(const HashedSettings& settings);
+// INVALID_ARGUMENT: NOT_SERVED_YET for a number that this build does not know, INVALID_FIELD for what is wrong: a label
+// that CheckLabel refuses, or one without {index} where a weight has several points, points_per_weight out of
+// 1..65,536, a hash_tag that CheckHashTag refuses.
+absl::Status CheckHashed(const HashedSettings& settings);
 
-// One virtual node. In memory exactly as in the checksum: position (8 bytes), node (4 bytes), both little-endian.
+// One virtual node. Its position is the last that belongs to it: where a key lies that is just not beyond it. In memory
+// exactly as in the checksum: position (8 bytes), node (4 bytes), both little-endian.
 class Point {
  public:
   Point() = default;  // not initialised, so that big arrays need not be written twice
@@ -76,23 +76,8 @@ class Point {
 };
 static_assert(sizeof(Point) == 12);
 
-// Appends the points of one node: the hashes of the default label for each index below `count`.
-template <typename HashLabel>
-void AppendPoints(std::string_view hash_key, uint32_t node, uint64_t count, HashLabel hash_label,
-                  std::vector<Point>& points) {
-  constexpr size_t kIndexDigits = 20;
-  std::string label(hash_key);
-  label += '#';
-  const size_t prefix = label.size();
-  label.resize(prefix + kIndexDigits);
-  for (uint64_t index = 0; index < count; ++index) {
-    const char* end = std::to_chars(label.data() + prefix, label.data() + label.size(), index).ptr;
-    const std::string_view text(label.data(), static_cast<size_t>(end - label.data()));
-    points.emplace_back(hash_label(text), node);
-  }
-}
-
 // PointTable: all points of a ring in order of (position, node), immutable. Points that share a position are all kept.
+// Where nodes have ranks, points that share a position are in order of their nodes' ranks.
 //
 // Threads: const members from any number of threads. Memory: 12 bytes a point, and at most 4 for the index.
 class PointTable {
@@ -105,12 +90,12 @@ class PointTable {
   PointTable() = default;
   // Takes points in any order. REQUIRES points.size() <= kMaxPoints. Cost: linear for positions that are spread as
   // hashes are, n log n at worst.
-  explicit PointTable(std::span<const Point> points);
+  // `ranks` by node; empty = none.
+  explicit PointTable(std::span<const Point> points, std::span<const uint64_t> ranks = {});
 
-  // The table that results when the node of index i gets the index new_index[i], or loses its points where that is
-  // kGone, and the points `added` come in. REQUIRES new_index to rise (kGone left out), to cover every node here, and
-  // the result to hold at most kMaxPoints.
-  // Cost: linear, and a sort of `added` alone.
+  // Of a table without ranks: the one that results when the node of index i gets the index new_index[i], or loses its
+  // points where that is kGone, and the points `added` come in. REQUIRES new_index to rise (kGone left out), to cover
+  // every node here, and the result to hold at most kMaxPoints. Cost: linear, and a sort of `added` alone.
   PointTable Merge(std::span<const uint32_t> new_index, std::vector<Point> added) const;
 
   size_t size() const { return size_; }
@@ -123,6 +108,13 @@ class PointTable {
     const size_t index = LowerBound(position);
     return index < size_ ? index : 0;
   }
+  // The index of the first point at or after a position; beyond the last point, size(). REQUIRES size() > 0.
+  size_t FirstAtOrAfter(uint64_t position) const { return LowerBound(position); }
+  // The position of the last point before a position; before the first point, of the last. REQUIRES size() > 0.
+  uint64_t PositionBefore(uint64_t position) const {
+    const size_t index = LowerBound(position);
+    return points_[(index > 0 ? index : size_) - 1].position();
+  }
 
  private:
   // After the last point stand copies of the first one's node at the top of the circle: they end every scan, and the
@@ -130,6 +122,7 @@ class PointTable {
   static constexpr size_t kSentinels = 4;
 
   explicit PointTable(size_t size);
+  void SortShared(std::span<const uint64_t> ranks);
   void SetSentinels();
   // Turns the number of points in each bucket into starts.
   void SumStarts();

@@ -46,7 +46,13 @@ struct UpdateNode {
   std::optional<std::map<std::string, std::string>> metadata;
 };
 
-using Operation = std::variant<AddNode, RemoveNode, UpdateNode>;
+// Makes a node just this one, hash_key and join number included: adds it, or puts it in the place of the one of its id.
+// What copies of a ring and restores of a version do, and no request.
+struct PutNode {
+  Node node;
+};
+
+using Operation = std::variant<AddNode, RemoveNode, UpdateNode, PutNode>;
 
 // What a change did to one node. At least one side is there; both are there and differ when the node was updated.
 struct NodeDelta {

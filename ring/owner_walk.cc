@@ -6,23 +6,23 @@
 
 namespace ringd::ring {
 
-ZoneSpread::ZoneSpread(std::span<const NodePtr> nodes) {
+ZoneSpread::ZoneSpread(std::span<const NodePtr> nodes, const std::vector<bool>& have_points) {
   std::unordered_map<std::string_view, uint32_t> numbers;
-  std::vector<size_t> weighted;  // by zone number
+  std::vector<size_t> owners;  // by zone number
   zones_.reserve(nodes.size());
-  for (const NodePtr& node : nodes) {
-    const uint32_t zone = numbers.try_emplace(node->zone, static_cast<uint32_t>(numbers.size())).first->second;
-    weighted.resize(numbers.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const uint32_t zone = numbers.try_emplace(nodes[i]->zone, static_cast<uint32_t>(numbers.size())).first->second;
+    owners.resize(numbers.size());
     zones_.push_back(zone);
-    if (node->weight == 0) continue;
-    if (weighted[zone] < kMaxOwners) ++zones_over_[weighted[zone]];
-    ++weighted[zone];
-    ++weighted_nodes_;
+    if (!have_points[i]) continue;
+    if (owners[zone] < kMaxOwners) ++zones_over_[owners[zone]];
+    ++owners[zone];
+    ++owners_;
   }
 }
 
 size_t ZoneSpread::Owners(const PointTable& points, uint64_t position, std::span<uint32_t> out) const {
-  const size_t wanted = std::min(out.size(), weighted_nodes_);
+  const size_t wanted = std::min(out.size(), owners_);
   if (wanted == 0) return 0;
 
   // The rank of a node is the number of nodes of its zone that the walk met before it; owners are in order of (rank,

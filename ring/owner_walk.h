@@ -20,23 +20,24 @@ inline constexpr size_t kMaxOwners = 64;
 class ZoneSpread {
  public:
   ZoneSpread() = default;
-  // REQUIRES nodes in order of id. Keeps nothing of them but their zones, as numbers.
-  explicit ZoneSpread(std::span<const NodePtr> nodes);
+  // REQUIRES nodes in order of id, and for each whether it has a point. Keeps nothing of them but their zones, as
+  // numbers.
+  ZoneSpread(std::span<const NodePtr> nodes, const std::vector<bool>& have_points);
 
-  // How many nodes have a weight > 0.
-  size_t weighted_nodes() const { return weighted_nodes_; }
+  // How many nodes have a point, and so can be owners.
+  size_t owners() const { return owners_; }
 
-  // See Ring::Owners. REQUIRES `points` to be those of the nodes that this was made of, one at least of each node of
-  // weight > 0. Cost: a walk round the circle until enough owners are found, so it can be long where few points belong
-  // to nodes of a zone that is still owed a place. No allocation.
+  // See Ring::Owners. REQUIRES `points` to be those of the nodes that this was made of. Cost: a walk round the circle
+  // until enough owners are found, so it can be long where few points belong to nodes of a zone that is still owed a
+  // place. No allocation.
   size_t Owners(const PointTable& points, uint64_t position, std::span<uint32_t> out) const;
 
  private:
   std::vector<uint32_t> zones_;  // number of the zone, by node
-  // [r]: how many zones have more than r nodes of weight > 0, which is how many owners have r owners of their own
+  // [r]: how many zones have more than r nodes with a point, which is how many owners have r owners of their own
   // zone before them when all nodes are asked for.
   std::array<uint32_t, kMaxOwners> zones_over_{};
-  size_t weighted_nodes_ = 0;
+  size_t owners_ = 0;
 };
 
 }  // namespace ringd::ring

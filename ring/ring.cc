@@ -27,15 +27,32 @@ absl::Status OverLimit(uint64_t count, const char* what, uint64_t limit) {
 
 absl::Status Broken(const std::string& text) { return absl::InternalError("ring cannot be built: " + text); }
 
-// Weights are 32 bits, so their sum is safe for as many nodes as memory holds; only the product may pass 64 bits.
-uint64_t PointsOf(uint64_t weight, uint32_t points_per_weight) {
-  const bool fits = weight <= std::numeric_limits<uint64_t>::max() / points_per_weight;
-  return fits ? weight * points_per_weight : std::numeric_limits<uint64_t>::max();
+// The table of all points of these nodes.
+std::shared_ptr<const PointTable> MakeTable(const Placement& placement, std::span<const NodePtr> nodes) {
+  std::vector<uint64_t> ranks;
+  const NodeOrder order = NodeOrderOf(placement);
+  if (order != NodeOrder::kById) {
+    ranks.reserve(nodes.size());
+    const bool later_first = order == NodeOrder::kLaterJoinFirst;
+    for (const NodePtr& node : nodes) ranks.push_back(later_first ? UINT64_MAX - node->join_number : node->join_number);
+  }
+  return std::make_shared<const PointTable>(PointsOf(placement, nodes), ranks);
 }
 
-void AppendPointsOf(const Node& node, size_t index, const Settings& settings, std::vector<Point>& points) {
-  AppendPoints(node.hash_key, static_cast<uint32_t>(index), PointsOf(node.weight, settings.placement.points_per_weight),
-               HashKey, points);
+// By node. One of weight > 0 may be without, where the others' weights have a say in its points.
+std::vector<bool> HavePoints(const Placement& placement, std::span<const NodePtr> nodes, const PointTable& table) {
+  std::vector<bool> have_points(nodes.size());
+  if (PointsStandAlone(placement)) {
+    for (size_t i = 0; i < nodes.size(); ++i) have_points[i] = nodes[i]->weight > 0;
+  } else {
+    for (const Point& point : table.points()) have_points[point.node()] = true;
+  }
+  return have_points;
+}
+
+absl::Status CheckPoints(uint64_t points, const Limits& limits) {
+  const uint64_t max_points = std::min(limits.max_points, PointTable::kMaxPoints);
+  return points > max_points ? OverLimit(points, "points", max_points) : absl::OkStatus();
 }
 
 // REQUIRES nodes in order of id.
@@ -57,7 +74,7 @@ absl::Status CheckUnique(std::span<const NodePtr> nodes) {
 std::string_view IdOf(const Operation& operation) {
   return std::visit(
       [](const auto& op) -> std::string_view {
-        if constexpr (std::is_same_v<std::decay_t<decltype(op)>, AddNode>) {
+        if constexpr (requires { op.node; }) {
           return op.node.id;
         } else {
           return op.id;
@@ -114,6 +131,15 @@ class DeltaMaker {
     return NodeDelta{.before = std::move(held), .after = std::make_shared<const Node>(std::move(node))};
   }
 
+  absl::StatusOr<NodeDelta> operator()(const PutNode& put) {
+    NodePtr held = Held(put.node.id);
+    Node node = put.node;
+    if (node.hash_key.empty()) node.hash_key = node.id;
+    if (held != nullptr && node == *held) return NodeDelta{.before = held, .after = held};
+    next_join_number_ = std::max(next_join_number_, node.join_number + 1);
+    return NodeDelta{.before = std::move(held), .after = std::make_shared<const Node>(std::move(node))};
+  }
+
   uint64_t next_join_number() const { return next_join_number_; }
 
  private:
@@ -132,25 +158,33 @@ class DeltaMaker {
 const std::string& IdOf(const NodeDelta& delta) { return delta.before ? delta.before->id : delta.after->id; }
 uint32_t WeightOf(const NodePtr& node) { return node ? node->weight : 0; }
 
-absl::Status CheckLimits(const Ring& ring, std::span<const NodeDelta> deltas, const Limits& limits) {
+absl::Status CheckNodeCount(const Ring& ring, std::span<const NodeDelta> deltas, const Limits& limits) {
   uint64_t nodes = ring.node_count();
-  uint64_t weight = ring.total_weight();
-  for (const NodeDelta& delta : deltas) {
-    nodes = nodes + (delta.after ? 1 : 0) - (delta.before ? 1 : 0);
-    weight = weight + WeightOf(delta.after) - WeightOf(delta.before);
-  }
+  for (const NodeDelta& delta : deltas) nodes = nodes + (delta.after ? 1 : 0) - (delta.before ? 1 : 0);
   if (nodes > limits.max_nodes && nodes > ring.node_count()) return OverLimit(nodes, "nodes", limits.max_nodes);
-  const uint64_t points = PointsOf(weight, ring.settings().placement.points_per_weight);
-  const uint64_t max_points = std::min(limits.max_points, PointTable::kMaxPoints);
-  if (points > max_points && points > ring.point_count()) return OverLimit(points, "points", max_points);
   return absl::OkStatus();
 }
 
-// The hash_keys of added nodes must be free among the nodes that result from the change.
+// Whether a change leaves the points of a node as they are.
+bool KeepsPoints(const NodeDelta& delta) {
+  return delta.before && delta.after && delta.before->weight == delta.after->weight &&
+         delta.before->hash_key == delta.after->hash_key && delta.before->join_number == delta.after->join_number;
+}
+
+absl::Status CheckNodes(const Settings& settings, std::span<const NodeDelta> deltas) {
+  for (const NodeDelta& delta : deltas) {
+    if (delta.after == nullptr || KeepsPoints(delta)) continue;
+    absl::Status fits = CheckNode(settings.placement, *delta.after, settings.default_weight);
+    if (!fits.ok()) return fits;
+  }
+  return absl::OkStatus();
+}
+
+// The hash_keys that nodes get must be free among the nodes that result from the change.
 absl::Status CheckHashKeys(std::span<const NodeDelta> deltas, std::span<const NodePtr> nodes) {
   std::unordered_map<std::string_view, const Node*> added;
   for (const NodeDelta& delta : deltas) {
-    if (delta.before) continue;
+    if (!delta.after || (delta.before && delta.before->hash_key == delta.after->hash_key)) continue;
     const auto [owner, inserted] = added.try_emplace(delta.after->hash_key, delta.after.get());
     if (!inserted) return Taken(*delta.after, *owner->second);
   }
@@ -167,13 +201,13 @@ struct NextNodes {
   std::vector<NodePtr> nodes;
   std::vector<uint64_t> digests;
   std::vector<uint32_t> new_index;  // by old index; kGone where a node goes, or gets its points anew
-  std::vector<size_t> points_anew;  // nodes that were added or got another weight
+  std::vector<size_t> points_anew;  // nodes that were added, or whose points changed
   bool same_points = true;
 };
 
 // REQUIRES nodes and deltas in order of id.
-NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> digests,
-                     std::span<const NodeDelta> deltas) {
+NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> digests, std::span<const NodeDelta> deltas,
+                     NodeOrder order) {
   NextNodes next;
   next.nodes.reserve(old.size() + deltas.size());
   next.digests.reserve(old.size() + deltas.size());
@@ -189,7 +223,7 @@ NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> dig
       ++at;
       continue;
     }
-    const bool same_points = delta->before && delta->after && delta->before->weight == delta->after->weight;
+    const bool same_points = KeepsPoints(*delta);
     next.same_points &= same_points;
     if (delta->before) {
       next.new_index.push_back(same_points ? index : PointTable::kGone);
@@ -197,7 +231,7 @@ NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> dig
     }
     if (delta->after) {
       next.nodes.push_back(delta->after);
-      next.digests.push_back(NodeDigest(*delta->after));
+      next.digests.push_back(NodeDigest(*delta->after, order));
       if (!same_points) next.points_anew.push_back(index);
     }
     ++delta;
@@ -210,12 +244,13 @@ NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> dig
 Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<NodePtr> nodes,
            std::vector<uint64_t> digests, std::shared_ptr<const PointTable> points)
     : settings_(settings),
+      keys_(settings.placement),
       next_join_number_(next_join_number),
       checksum_(RingChecksum(settings, digests, *points)),
       points_(std::move(points)) {
   auto table = std::make_shared<NodeTable>();
   table->arcs = Arcs(*points_, nodes.size());
-  table->zones = ZoneSpread(nodes);
+  table->zones = ZoneSpread(nodes, HavePoints(settings.placement, nodes, *points_));
   for (const NodePtr& node : nodes) table->total_weight += node->weight;
   table->nodes = std::move(nodes);
   table->digests = std::move(digests);
@@ -225,30 +260,23 @@ Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<Node
 absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number,
                                   const Limits& limits) {
   if (nodes.size() > limits.max_nodes) return OverLimit(nodes.size(), "nodes", limits.max_nodes);
-  if (absl::Status served = CheckServed(settings.placement); !served.ok()) return served;
+  if (absl::Status served = CheckPlacement(settings.placement); !served.ok()) return served;
   std::vector<NodePtr> shared;
   shared.reserve(nodes.size());
-  uint64_t total_weight = 0;
   for (Node& node : nodes) {
-    total_weight += node.weight;
+    // Weights were judged when they were given, by the default of that time.
+    if (absl::Status fits = CheckNode(settings.placement, node, node.weight); !fits.ok()) return fits;
     shared.push_back(std::make_shared<const Node>(std::move(node)));
   }
   std::sort(shared.begin(), shared.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
   if (absl::Status unique = CheckUnique(shared); !unique.ok()) return unique;
-  const uint64_t point_count = PointsOf(total_weight, settings.placement.points_per_weight);
-  const uint64_t max_points = std::min(limits.max_points, PointTable::kMaxPoints);
-  if (point_count > max_points) return OverLimit(point_count, "points", max_points);
+  if (absl::Status within = CheckPoints(PointCount(settings.placement, shared), limits); !within.ok()) return within;
 
   std::vector<uint64_t> digests;
-  std::vector<Point> points;
   digests.reserve(shared.size());
-  points.reserve(point_count);
-  for (size_t i = 0; i < shared.size(); ++i) {
-    digests.push_back(NodeDigest(*shared[i]));
-    AppendPointsOf(*shared[i], i, settings, points);
-  }
-  return Ring(settings, next_join_number, std::move(shared), std::move(digests),
-              std::make_shared<const PointTable>(points));
+  for (const NodePtr& node : shared) digests.push_back(NodeDigest(*node, NodeOrderOf(settings.placement)));
+  std::shared_ptr<const PointTable> table = MakeTable(settings.placement, shared);
+  return Ring(settings, next_join_number, std::move(shared), std::move(digests), std::move(table));
 }
 
 absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const Limits& limits) const {
@@ -262,19 +290,36 @@ absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const
   }
   if (deltas.empty()) return Applied{.ring = *this, .deltas = {}};
   std::sort(deltas.begin(), deltas.end(), [](const NodeDelta& a, const NodeDelta& b) { return IdOf(a) < IdOf(b); });
-  if (absl::Status within = CheckLimits(*this, deltas, limits); !within.ok()) return within;
+  if (absl::Status within = CheckNodeCount(*this, deltas, limits); !within.ok()) return within;
+  if (absl::Status fit = CheckNodes(settings_, deltas); !fit.ok()) return fit;
 
-  NextNodes next = MergeNodes(table_->nodes, table_->digests, deltas);
+  const Placement& placement = settings_.placement;
+  NextNodes next = MergeNodes(table_->nodes, table_->digests, deltas, NodeOrderOf(placement));
   if (absl::Status free = CheckHashKeys(deltas, next.nodes); !free.ok()) return free;
+  if (const uint64_t points = PointCount(placement, next.nodes); points > point_count()) {
+    if (absl::Status within = CheckPoints(points, limits); !within.ok()) return within;
+  }
   std::shared_ptr<const PointTable> table = points_;
-  if (!next.same_points) {
+  if (!next.same_points && PointsStandAlone(placement) && NodeOrderOf(placement) == NodeOrder::kById) {
     std::vector<Point> added;
-    for (const size_t index : next.points_anew) AppendPointsOf(*next.nodes[index], index, settings_, added);
+    for (const size_t index : next.points_anew) {
+      AppendPointsOf(placement, *next.nodes[index], static_cast<uint32_t>(index), added);
+    }
     table = std::make_shared<const PointTable>(points_->Merge(next.new_index, std::move(added)));
+  } else if (!next.same_points) {
+    table = MakeTable(placement, next.nodes);
   }
   return Applied{.ring = Ring(settings_, make_delta.next_join_number(), std::move(next.nodes), std::move(next.digests),
                               std::move(table)),
                  .deltas = std::move(deltas)};
+}
+
+Ring Ring::WithDefaultWeight(uint32_t default_weight) const {
+  Ring ring = *this;
+  if (default_weight == settings_.default_weight) return ring;
+  ring.settings_.default_weight = default_weight;
+  ring.checksum_ = RingChecksum(ring.settings_, table_->digests, *points_);
+  return ring;
 }
 
 size_t Ring::Find(std::string_view id) const {
@@ -286,14 +331,20 @@ size_t Ring::Find(std::string_view id) const {
 
 double NodeTable::ShareOf(size_t index) const { return std::ldexp(static_cast<double>(arcs[index]), -64); }
 
-double NodeTable::Imbalance() const {
-  double imbalance = 0;
+double NodeTable::ExpectedShareOf(size_t index) const {
+  return total_weight == 0 ? 0 : static_cast<double>(nodes[index]->weight) / static_cast<double>(total_weight);
+}
+
+Balance NodeTable::BalanceOfNodes() const {
+  if (total_weight == 0) return {};
+  Balance balance{.max_ratio = 0, .min_ratio = std::numeric_limits<double>::infinity()};
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i]->weight == 0) continue;
-    const double expected = static_cast<double>(nodes[i]->weight) / static_cast<double>(total_weight);
-    imbalance = std::max(imbalance, ShareOf(i) / expected);
+    const double ratio = ShareOf(i) / ExpectedShareOf(i);
+    balance.max_ratio = std::max(balance.max_ratio, ratio);
+    balance.min_ratio = std::min(balance.min_ratio, ratio);
   }
-  return imbalance;
+  return balance;
 }
 
 uint64_t WeightTaken(std::span<const NodeDelta> deltas) {

@@ -8,7 +8,7 @@
 // Example:
 //   absl::StatusOr<Ring> ring = Ring::Create(Settings{}, {});
 //   absl::StatusOr<Applied> next = ring->Apply(std::vector<Operation>{AddNode{.node = {.id = "n1", .weight = 100}}});
-//   const Node& owner = next->ring.node(next->ring.Owner(next->ring.Hash("user:17")));
+//   const Node& owner = next->ring.node(next->ring.Owner(next->ring.Position("user:17")));
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/status/statusor.h"
-#include "ring/hash.h"
 #include "ring/hashed_placement.h"
 #include "ring/node.h"
 #include "ring/owner_walk.h"
+#include "ring/placement.h"
 
 namespace ringd::ring {
 
 // What is fixed when a ring is created. Frozen: every field is part of the checksum.
 struct Settings {
-  HashedSettings placement;
+  Placement placement;
   uint32_t default_weight = 100;
 
   bool operator==(const Settings&) const = default;
@@ -44,6 +44,14 @@ struct Limits {
 // What a table can hold.
 inline constexpr Limits kUnlimited{.max_nodes = UINT32_MAX, .max_points = PointTable::kMaxPoints};
 
+// The largest and the smallest share / expected share of the nodes of weight > 0; both 0 where there is none.
+struct Balance {
+  double max_ratio = 0;
+  double min_ratio = 0;
+
+  bool operator==(const Balance&) const = default;
+};
+
 // The nodes of a ring with what is derived of each; parallel arrays in order of id. Immutable once a Ring holds it.
 struct NodeTable {
   std::vector<NodePtr> nodes;
@@ -56,8 +64,9 @@ struct NodeTable {
 
   // A node's arc as a number 0..1.
   double ShareOf(size_t index) const;
-  // The largest share / expected share over nodes of weight > 0; 0 when there is none.
-  double Imbalance() const;
+  // What its weight would give it; 0 where no node has a weight.
+  double ExpectedShareOf(size_t index) const;
+  Balance BalanceOfNodes() const;
 };
 
 struct Applied;
@@ -66,32 +75,39 @@ class Ring {
  public:
   // A ring built from scratch; what a store does at start, and a new ring with no nodes.
   // REQUIRES of each node: id and hash_key not empty, both unique (else INTERNAL); any order.
-  // INVALID_ARGUMENT settings that are not served (CheckServed); RESOURCE_EXHAUSTED `limits` would be passed.
+  // INVALID_ARGUMENT settings that are not served (CheckPlacement); RESOURCE_EXHAUSTED `limits` would be passed.
   // Cost: hashes all points and sorts them.
   // `next_join_number` is the number that the next added node gets; above every one in `nodes`.
   static absl::StatusOr<Ring> Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number = 1,
                                      const Limits& limits = kUnlimited);
 
   // The ring that results from all the operations together, and what they changed. This ring stays as it is.
-  // Cost: linear in points and nodes (a merge), and a sort of the points of changed nodes alone.
+  // Cost: linear in points and nodes (a merge), and a sort of the points of changed nodes alone; as Create where points
+  // do not stand alone or nodes stand in another order than that of their ids (see placement.h).
   // Operations that change nothing leave no delta; when none is left, the resulting ring is equal to this one.
-  // INVALID_ARGUMENT two operations on one id, or an empty id; NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of
-  // the resulting ring) taken; RESOURCE_EXHAUSTED `limits` would be passed. A ring that is over a limit already (it was
-  // lowered) may still change as long as it does not grow.
+  // INVALID_ARGUMENT two operations on one id, an empty id, or a node that the placement cannot have (CheckNode);
+  // NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of the resulting ring) taken; RESOURCE_EXHAUSTED `limits`
+  // would be passed. A ring that is over a limit already (it was lowered) may still change as long as it does not grow.
   absl::StatusOr<Applied> Apply(std::span<const Operation> operations, const Limits& limits = {}) const;
+
+  // This ring with another default_weight: the same nodes and points. Cost: a hash over the points.
+  Ring WithDefaultWeight(uint32_t default_weight) const;
 
   // --- Lookup. Nodes are told by their index in order of id; see node().
 
-  // Where a key lies on the circle.
-  uint64_t Hash(std::string_view key) const { return HashKey(key); }
+  // Where keys lie on the circle; all positions here are those of 2^64.
+  const KeyPlace& keys() const { return keys_; }
+  // Short for keys()(key). REQUIRES keys().CanPlace(key).
+  uint64_t Position(std::string_view key) const { return keys_(key); }
   // Whether any node may own keys.
   bool HasOwners() const { return points().size() != 0; }
   // The owner of a position. REQUIRES HasOwners(). A few nanoseconds, no allocation.
   uint32_t Owner(uint64_t position) const { return points().Owner(position); }
   // Fills `out` with distinct owners of a position in order, and returns how many there are: out.size(), or the number
-  // of nodes of weight > 0 when that is less. The first is Owner(position). Zones are spread first: among any number of
-  // first owners, two zones differ by at most one node as long as both have nodes left; within that, the order is that
-  // of the walk round the circle. Nodes without a zone count as one zone. REQUIRES out.size() <= kMaxOwners.
+  // of nodes with a point when that is less: those of weight > 0, but for a few presets that leave small weights
+  // without. The first is Owner(position). Zones are spread first: among any number of first owners, two zones differ
+  // by at most one node as long as both have nodes left; within that, the order is that of the walk round the circle.
+  // Nodes without a zone count as one zone. REQUIRES out.size() <= kMaxOwners.
   size_t Owners(uint64_t position, std::span<uint32_t> out) const {
     return table_->zones.Owners(points(), position, out);
   }
@@ -121,6 +137,7 @@ class Ring {
        std::shared_ptr<const PointTable> points);
 
   Settings settings_;
+  KeyPlace keys_;
   uint64_t next_join_number_ = 1;
   uint64_t checksum_ = 0;
   std::shared_ptr<const NodeTable> table_;

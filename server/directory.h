@@ -4,7 +4,8 @@
 // states and makes them durable without the lock, and takes it exclusively to publish them. So nothing is shown to a
 // reader before it is durable, and nobody hashes, sends or waits for a disk under the lock.
 //
-// Threads: Find, List, writable and publications from any thread. Commit from one thread at a time (WriteQueue).
+// Threads: Find, List, ReadEarlierChanges, writable and publications from any thread. Commit from one thread at a time
+// (WriteQueue).
 #pragma once
 
 #include <atomic>
@@ -22,6 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ring/movement.h"
 #include "ring/mutex.h"
 #include "ring/node.h"
 #include "ring/ring.h"
@@ -36,6 +38,7 @@ namespace ringd::server {
 inline constexpr std::string_view kRingNotFound = "RING_NOT_FOUND";
 inline constexpr std::string_view kRingExists = "RING_EXISTS";
 inline constexpr std::string_view kVersionMismatch = "VERSION_MISMATCH";
+inline constexpr std::string_view kVersionNotKept = "VERSION_NOT_KEPT";
 inline constexpr std::string_view kForceRequired = "FORCE_REQUIRED";
 inline constexpr std::string_view kRequestIdReused = "REQUEST_ID_REUSED";
 inline constexpr std::string_view kDraining = "DRAINING";
@@ -64,9 +67,20 @@ struct ChangeNodes {
   std::vector<ring::Operation> operations;
 };
 
+// Sets what has a value. Of the history limits, nothing inside = the server's.
+struct UpdateRing {
+  std::optional<uint32_t> default_weight;
+  std::optional<std::map<std::string, std::string>> labels;
+  std::optional<std::optional<absl::Duration>> max_age;
+  std::optional<std::optional<uint32_t>> max_changes;
+};
+struct RestoreVersion {
+  ring::Version version;
+};
+
 struct Mutation {
   std::string ring;
-  std::variant<CreateRing, DeleteRing, ChangeNodes> what;
+  std::variant<CreateRing, DeleteRing, ChangeNodes, UpdateRing, RestoreVersion> what;
 
   std::optional<ring::Version> expected_version;
   std::string request_id;            // empty = none
@@ -89,6 +103,8 @@ struct Plan {
 struct MutationResult {
   ring::Version version;           // after the change; with validate_only that of the state it was computed on
   ring::Version previous_version;  // equal to `version` when nothing changed
+  ring::Movement movement;
+  std::vector<std::string> warnings;  // of the ring that results
   std::optional<Plan> plan;
   bool repeated = false;  // the answer to a retry: nothing was done now
 };
@@ -126,6 +142,12 @@ class Directory {
 
   // Up to `max` rings in order of name, whose names begin with `prefix` and come after `after`.
   std::vector<RingStatePtr> List(std::string_view prefix, std::string_view after, size_t max) const;
+
+  // Kept changes of a ring from the one that led to `last` on back, newest first: up to `max`, and no more than one
+  // batch of the store. Empty when that one is not kept. Reads the disk, without the lock. UNAVAILABLE: it cannot be
+  // read.
+  absl::StatusOr<std::vector<ChangeRecord>> ReadEarlierChanges(std::string_view ring, const ring::Version& last,
+                                                               size_t max) const;
 
   // Does the mutations in order, makes the accepted ones durable together, publishes them, and answers each. A
   // mutation sees those before it. When the store refuses, nothing is published, and every mutation that built on a

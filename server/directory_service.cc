@@ -10,9 +10,12 @@
 #include "proto/status_codec.h"
 #include "ring/error.h"
 #include "server/caller.h"
+#include "server/history.h"
 #include "server/log_line.h"
 #include "server/lookup.h"
 #include "server/mutations.h"
+#include "server/page_size.h"
+#include "server/range_pages.h"
 #include "server/responses.h"
 #include "server/unary_call.h"
 #include "server/watch_stream.h"
@@ -25,18 +28,16 @@ using ringd::FromProto;
 using ringd::ToProto;
 
 constexpr auto kMaxVersionWait = std::chrono::seconds(3);
-constexpr size_t kDefaultPage = 1'000;
-constexpr size_t kMaxPage = 10'000;
-// Leaves room below a stock client's 4 MiB for the rest of the answer.
-constexpr size_t kMaxPageBytes = 3 << 20;
-
-size_t PageSize(int32_t asked) { return asked == 0 ? kDefaultPage : std::min<size_t>(asked, kMaxPage); }
 
 template <class Response>
 void Fill(const MutationResult& result, Response* response) {
   ToProto(result.version, response->mutable_version());
   if constexpr (requires { response->mutable_previous_version(); }) {
     ToProto(result.previous_version, response->mutable_previous_version());
+  }
+  ToProto(result.movement, response->mutable_movement());
+  if constexpr (requires { response->add_warnings(); }) {
+    for (const std::string& warning : result.warnings) response->add_warnings(warning);
   }
   if (result.plan.has_value()) ToProto(*result.plan, response->mutable_plan());
 }
@@ -88,6 +89,7 @@ std::vector<RpcMetrics::Method> Methods() {
 
 // How many keys a read looks up.
 uint64_t KeysOf(const v1::GetRingRequest&) { return 0; }
+uint64_t KeysOf(const v1::ListRangesRequest&) { return 0; }
 uint64_t KeysOf(const v1::LookupRequest&) { return 1; }
 uint64_t KeysOf(const v1::BatchLookupRequest& request) { return static_cast<uint64_t>(request.keys_size()); }
 
@@ -208,6 +210,16 @@ DirectoryService::Unary DirectoryService::CreateRing(Context context, const v1::
   return Mutate(context, *request, response);
 }
 
+DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest* request,
+                                                     v1::UpdateRingResponse* response) {
+  return Mutate(context, *request, response);
+}
+
+DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest* request,
+                                                         v1::RestoreVersionResponse* response) {
+  return Mutate(context, *request, response);
+}
+
 DirectoryService::Unary DirectoryService::DeleteRing(Context context, const v1::DeleteRingRequest* request,
                                                      v1::DeleteRingResponse* response) {
   return Mutate(context, *request, response);
@@ -286,6 +298,13 @@ DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::Get
   });
 }
 
+DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest* request,
+                                                     v1::ListRangesResponse* response) {
+  return Read(context, *request, [request, response](const RingState& state) {
+    return AnswerListRanges(state, *request, PageSize(request->page_size()), response);
+  });
+}
+
 DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
                                                     v1::ListRingsResponse* response) {
   const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
@@ -307,6 +326,16 @@ DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::L
   return call.Finish(absl::OkStatus());
 }
 
+DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest* request,
+                                                      v1::ListChangesResponse* response) {
+  const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
+  if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
+  const auto state = directory_.Find(request->ring());
+  if (!state.ok()) return call.Finish(state.status());
+  return call.Finish(AnswerListChanges(
+      directory_, **state, *request, [context] { return CheckWanted(*context); }, response));
+}
+
 grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
   if (absl::Status status = Check(context, *request); !status.ok()) {
     return new RefusedStream<v1::WatchResponse>(CountsOf(*request), status);
@@ -317,24 +346,8 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
 
 // --- Not served yet
 
-DirectoryService::Unary DirectoryService::UpdateRing(Context context, const v1::UpdateRingRequest* request,
-                                                     v1::UpdateRingResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
 DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest* request,
                                                       v1::ImportSlotsResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
-DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const v1::RestoreVersionRequest* request,
-                                                         v1::RestoreVersionResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
-DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::ListRangesRequest* request,
-                                                     v1::ListRangesResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
-DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest* request,
-                                                      v1::ListChangesResponse*) {
   return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
 }
 DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,

@@ -38,6 +38,9 @@ class DirectoryService final : public v1::Directory::CallbackService {
   using Context = grpc::CallbackServerContext*;
 
   Unary CreateRing(Context context, const v1::CreateRingRequest* request, v1::CreateRingResponse* response) override;
+  Unary UpdateRing(Context context, const v1::UpdateRingRequest* request, v1::UpdateRingResponse* response) override;
+  Unary RestoreVersion(Context context, const v1::RestoreVersionRequest* request,
+                       v1::RestoreVersionResponse* response) override;
   Unary DeleteRing(Context context, const v1::DeleteRingRequest* request, v1::DeleteRingResponse* response) override;
   Unary AddNode(Context context, const v1::AddNodeRequest* request, v1::AddNodeResponse* response) override;
   Unary RemoveNode(Context context, const v1::RemoveNodeRequest* request, v1::RemoveNodeResponse* response) override;
@@ -47,17 +50,15 @@ class DirectoryService final : public v1::Directory::CallbackService {
 
   Unary GetRing(Context context, const v1::GetRingRequest* request, v1::GetRingResponse* response) override;
   Unary ListRings(Context context, const v1::ListRingsRequest* request, v1::ListRingsResponse* response) override;
+  Unary ListChanges(Context context, const v1::ListChangesRequest* request, v1::ListChangesResponse* response) override;
   Unary Lookup(Context context, const v1::LookupRequest* request, v1::LookupResponse* response) override;
   Unary BatchLookup(Context context, const v1::BatchLookupRequest* request, v1::BatchLookupResponse* response) override;
 
   grpc::ServerWriteReactor<v1::WatchResponse>* Watch(Context context, const v1::WatchRequest* request) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
-  Unary UpdateRing(Context context, const v1::UpdateRingRequest* request, v1::UpdateRingResponse*) override;
   Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse*) override;
-  Unary RestoreVersion(Context context, const v1::RestoreVersionRequest* request, v1::RestoreVersionResponse*) override;
   Unary ListRanges(Context context, const v1::ListRangesRequest* request, v1::ListRangesResponse*) override;
-  Unary ListChanges(Context context, const v1::ListChangesRequest* request, v1::ListChangesResponse*) override;
   Unary ReportWatch(Context context, const v1::ReportWatchRequest* request, v1::ReportWatchResponse*) override;
   Unary ListWatchers(Context context, const v1::ListWatchersRequest* request, v1::ListWatchersResponse*) override;
   grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context,

@@ -16,13 +16,35 @@ using ringd::ToProto;
 
 // Below a stock client's 4 MiB.
 constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
-// How many keys of a batch are answered, which takes 2 ms at most, before it is asked again whether anybody waits.
+// How many keys of a batch are answered, which takes 2 ms at most, before it is asked again whether anybody waits. The
+// walk to several owners can be long (see owner_walk.h), so that it is asked before each.
 constexpr int kKeysBetweenLooks = 256;
 
 absl::Status CheckHasOwners(const RingState& state) {
   if (state.ring.HasOwners()) return absl::OkStatus();
   return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
                      fmt::format("ring {}: no node has a weight above 0", ring::Quote(state.head.name)));
+}
+
+absl::Status CheckKey(const RingState& state, std::string_view key) {
+  if (state.ring.keys().CanPlace(key)) return absl::OkStatus();
+  return ring::InvalidField(fmt::format("ring {}: key {} is no UTF-8, which the ring's hash reads",
+                                        ring::Quote(state.head.name), ring::Quote(key)));
+}
+
+// The position that a request asks for.
+absl::StatusOr<uint64_t> PositionOf(const RingState& state, const v1::LookupRequest& request) {
+  const ring::KeyPlace& keys = state.ring.keys();
+  if (request.has_key()) {
+    if (absl::Status status = CheckKey(state, request.key()); !status.ok()) return status;
+    return keys(request.key());
+  }
+  if (request.position() > keys.circle().last_value()) {
+    return ring::InvalidField(fmt::format("ring {}: position {} is beyond the circle's last, {}",
+                                          ring::Quote(state.head.name), request.position(),
+                                          keys.circle().last_value()));
+  }
+  return keys.circle().First(request.position());
 }
 
 size_t WantedOwners(const auto& request) { return request.has_owners() ? request.owners() : 1; }
@@ -90,12 +112,13 @@ class NodeTableBuilder {
 absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& request, v1::LookupResponse* response) {
   if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
   const ring::Ring& ring = state.ring;
-  const uint64_t position = request.has_key() ? ring.Hash(request.key()) : request.position();
+  const absl::StatusOr<uint64_t> position = PositionOf(state, request);
+  if (!position.ok()) return position.status();
   const size_t wanted = WantedOwners(request);
   std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
-  const size_t found = ring.Owners(position, std::span(nodes).first(wanted));
+  const size_t found = ring.Owners(*position, std::span(nodes).first(wanted));
   for (size_t i = 0; i < found; i++) ToProto(ring.node(nodes[i]), response->add_owners());
-  response->set_hash(position);
+  response->set_hash(ring.keys().circle().Value(*position));
   response->set_owners_short(found < wanted);
   ToProto(state.head.version, response->mutable_version());
   state.lookups.Add(nodes[0], 1);
@@ -108,16 +131,18 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) return status;
   const ring::Ring& ring = state.ring;
   const size_t wanted = WantedOwners(request);
-  const size_t per_key = std::min(wanted, ring.table()->zones.weighted_nodes());
+  const size_t per_key = std::min(wanted, ring.table()->zones.owners());
   NodeTableBuilder table(ring, response);
   auto* indices = response->mutable_owner_indices();
   indices->Reserve(static_cast<int>(request.keys_size() * per_key));
   std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
   for (int i = 0; i < request.keys_size(); i++) {
-    if (i % kKeysBetweenLooks == 0) {
+    if (per_key > 1 || i % kKeysBetweenLooks == 0) {
       if (absl::Status status = still_wanted(); !status.ok()) return status;
     }
-    const uint64_t position = ring.Hash(request.keys(i));
+    const std::string& key = request.keys(i);
+    if (absl::Status status = CheckKey(state, key); !status.ok()) return status;
+    const uint64_t position = ring.Position(key);
     if (per_key == 1) {
       indices->AddAlreadyReserved(table.PlaceOfFirst(ring.Owner(position)));
       continue;

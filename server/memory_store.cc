@@ -123,6 +123,25 @@ absl::StatusOr<std::vector<ChangeRecord>> MemoryStore::ReadChanges(std::string_v
   return changes;
 }
 
+absl::StatusOr<std::vector<ChangeRecord>> MemoryStore::ReadEarlierChanges(std::string_view ring, uint64_t epoch,
+                                                                          uint64_t last, size_t max_count,
+                                                                          size_t max_bytes) {
+  MutexLock lock(mutex_);
+  std::vector<ChangeRecord> changes;
+  const auto found = rings_.find(ring);
+  if (found == rings_.end() || found->second->head.version.epoch != epoch) return changes;
+  const StoredHistory& history = *found->second;
+  if (last > history.head.version.revision) return changes;
+  size_t bytes = 0;
+  for (uint64_t revision = last;
+       revision >= history.changes.front().version.revision && changes.size() < max_count && bytes < max_bytes;
+       --revision) {
+    changes.push_back(history.Change(revision));
+    bytes += EncodeChange(changes.back()).size();
+  }
+  return changes;
+}
+
 absl::StatusOr<std::optional<ChangeRecord>> MemoryStore::FindRequest(std::string_view ring,
                                                                      std::string_view request_id) {
   MutexLock lock(mutex_);

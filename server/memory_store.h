@@ -28,6 +28,8 @@ class MemoryStore : public Store {
   std::vector<absl::Status> Commit(const std::vector<Write>& writes, absl::Time tombstones_before) override;
   absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view ring, uint64_t epoch, uint64_t first,
                                                         size_t max_count, size_t max_bytes) override;
+  absl::StatusOr<std::vector<ChangeRecord>> ReadEarlierChanges(std::string_view ring, uint64_t epoch, uint64_t last,
+                                                               size_t max_count, size_t max_bytes) override;
   absl::StatusOr<std::optional<ChangeRecord>> FindRequest(std::string_view ring, std::string_view request_id) override;
 
  private:

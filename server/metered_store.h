@@ -26,6 +26,10 @@ class MeteredStore final : public Store, public prometheus::Collectable {
                                                         size_t max_count, size_t max_bytes) override {
     return store_->ReadChanges(ring, epoch, first, max_count, max_bytes);
   }
+  absl::StatusOr<std::vector<ChangeRecord>> ReadEarlierChanges(std::string_view ring, uint64_t epoch, uint64_t last,
+                                                               size_t max_count, size_t max_bytes) override {
+    return store_->ReadEarlierChanges(ring, epoch, last, max_count, max_bytes);
+  }
   absl::StatusOr<std::optional<ChangeRecord>> FindRequest(std::string_view ring, std::string_view request_id) override {
     return store_->FindRequest(ring, request_id);
   }

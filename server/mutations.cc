@@ -1,6 +1,7 @@
 #include "server/mutations.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "fmt/format.h"
@@ -48,11 +49,38 @@ absl::StatusOr<What> OneOperation(absl::StatusOr<ring::Operation> operation) {
 absl::StatusOr<What> CreationOf(const v1::CreateRingRequest& request) {
   auto placement = ringd::FromProto(request.placement());
   if (!placement.ok()) return placement.status();
-  CreateRing create{.settings = {.placement = *std::move(placement)},
+  const bool preset = request.placement().has_preset();
+  CreateRing create{.settings = {.placement = *std::move(placement), .default_weight = preset ? 1u : 100u},
                     .labels = {request.labels().begin(), request.labels().end()},
                     .history_limits = FromProto(request.history_limits())};
   if (request.has_default_weight()) create.settings.default_weight = request.default_weight();
   return create;
+}
+
+absl::StatusOr<What> UpdateOf(const v1::UpdateRingRequest& request) {
+  constexpr std::string_view kPaths =
+      "default_weight, labels, history_limits, history_limits.max_age, history_limits.max_changes";
+  if (request.update_mask().paths().empty()) {
+    return ring::InvalidField(fmt::format("update_mask names no path; it takes {}", kPaths));
+  }
+  const HistoryLimits limits = FromProto(request.history_limits());
+  UpdateRing update;
+  for (const std::string& path : request.update_mask().paths()) {
+    const bool both = path == "history_limits";
+    if (path == "default_weight") {
+      if (!request.has_default_weight()) return ring::InvalidField("update_mask names default_weight, which is absent");
+      update.default_weight = request.default_weight();
+    } else if (path == "labels") {
+      // A mask may name it as often as there is room in a request.
+      if (!update.labels.has_value()) update.labels.emplace(request.labels().begin(), request.labels().end());
+    } else if (both || path == "history_limits.max_age" || path == "history_limits.max_changes") {
+      if (both || path == "history_limits.max_age") update.max_age = limits.max_age;
+      if (both || path == "history_limits.max_changes") update.max_changes = limits.max_changes;
+    } else {
+      return ring::InvalidField(fmt::format("update_mask has the path {}; it takes {}", ring::Quote(path), kPaths));
+    }
+  }
+  return update;
 }
 
 absl::StatusOr<What> ChangeOf(const v1::ApplyChangesRequest& request) {
@@ -72,6 +100,14 @@ absl::StatusOr<Mutation> ToMutation(const v1::CreateRingRequest& request) {
 }
 
 absl::StatusOr<Mutation> ToMutation(const v1::DeleteRingRequest& request) { return MutationOf(request, DeleteRing{}); }
+
+absl::StatusOr<Mutation> ToMutation(const v1::UpdateRingRequest& request) {
+  return MutationOf(request, UpdateOf(request));
+}
+
+absl::StatusOr<Mutation> ToMutation(const v1::RestoreVersionRequest& request) {
+  return MutationOf(request, RestoreVersion{.version = ringd::FromProto(request.version())});
+}
 
 absl::StatusOr<Mutation> ToMutation(const v1::AddNodeRequest& request) {
   return MutationOf(request, OneOperation(ringd::FromProto(request.node())));

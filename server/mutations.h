@@ -12,6 +12,8 @@ namespace ringd::server {
 
 absl::StatusOr<Mutation> ToMutation(const v1::CreateRingRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::DeleteRingRequest& request);
+absl::StatusOr<Mutation> ToMutation(const v1::UpdateRingRequest& request);
+absl::StatusOr<Mutation> ToMutation(const v1::RestoreVersionRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::AddNodeRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::RemoveNodeRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::UpdateNodeRequest& request);

@@ -9,6 +9,7 @@
 #include "ring/error.h"
 #include "ring/ring.h"
 #include "ring/utf8.h"
+#include "server/history.h"
 
 namespace ringd::server {
 namespace {
@@ -160,7 +161,13 @@ absl::Status CheckPageSize(int32_t page_size) {
   return absl::OkStatus();
 }
 
-absl::Status CheckDefaultWeight(const v1::CreateRingRequest& request) {
+absl::Status CheckHistoryToken(const std::string& token) {
+  if (token.empty() || VersionOfToken(token).has_value()) return absl::OkStatus();
+  return ring::InvalidField(
+      fmt::format("page_token {} is none that ListChanges answered, EPOCH/REVISION", ring::Quote(token)));
+}
+
+absl::Status CheckDefaultWeight(const auto& request) {
   if (request.has_default_weight() && (request.default_weight() == 0 || request.default_weight() > kMaxWeight)) {
     return ring::InvalidField(
         fmt::format("default_weight is {}, it must be 1..{}", request.default_weight(), kMaxWeight));
@@ -189,6 +196,11 @@ absl::Status CheckHistoryLimits(const v1::HistoryLimits& history) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckWantedVersion(const v1::Version& version) {
+  if (version.revision() > 0) return absl::OkStatus();
+  return ring::InvalidField(fmt::format("version is {}/0, its revision must be at least 1", version.epoch()));
 }
 
 absl::Status CheckOperation(const v1::NodeOperation& operation) {
@@ -271,6 +283,15 @@ absl::Status CheckRequest(const v1::DeleteRingRequest& request, const RequestLim
   return InRing(request.ring(), {CheckOptions(request.options())});
 }
 
+absl::Status CheckRequest(const v1::UpdateRingRequest& request, const RequestLimits&) {
+  return InRing(request.ring(), {CheckDefaultWeight(request), CheckMap("labels", request.labels()),
+                                 CheckHistoryLimits(request.history_limits()), CheckOptions(request.options())});
+}
+
+absl::Status CheckRequest(const v1::RestoreVersionRequest& request, const RequestLimits&) {
+  return InRing(request.ring(), {CheckWantedVersion(request.version()), CheckOptions(request.options())});
+}
+
 absl::Status CheckRequest(const v1::AddNodeRequest& request, const RequestLimits&) {
   return InRing(request.ring(), {CheckNode(request.node()), CheckOptions(request.options())});
 }
@@ -296,12 +317,20 @@ absl::Status CheckRequest(const v1::ListRingsRequest& request, const RequestLimi
                   CheckPageSize(request.page_size())});
 }
 
+absl::Status CheckRequest(const v1::ListChangesRequest& request, const RequestLimits&) {
+  return InRing(request.ring(), {CheckPageSize(request.page_size()), CheckHistoryToken(request.page_token())});
+}
+
 absl::Status CheckRequest(const v1::LookupRequest& request, const RequestLimits& limits) {
   return InRing(request.ring(), {CheckOwners(request), CheckTarget(request, limits)});
 }
 
 absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLimits& limits) {
   return InRing(request.ring(), {CheckOwners(request), CheckKeys(request, limits)});
+}
+
+absl::Status CheckRequest(const v1::ListRangesRequest& request, const RequestLimits&) {
+  return InRing(request.ring(), {CheckNodeId(request.node_id()), CheckPageSize(request.page_size())});
 }
 
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits) {

@@ -22,14 +22,18 @@ struct RequestLimits {
 
 absl::Status CheckRequest(const v1::CreateRingRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::DeleteRingRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::UpdateRingRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::RestoreVersionRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::AddNodeRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::RemoveNodeRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::UpdateNodeRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::ApplyChangesRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::GetRingRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::ListRingsRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::ListChangesRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::LookupRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::ListRangesRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits);
 
 }  // namespace ringd::server

@@ -26,6 +26,12 @@ void ToProto(const HistoryLimits& limits, v1::HistoryLimits* out) {
   if (limits.max_changes.has_value()) out->set_max_changes(*limits.max_changes);
 }
 
+void ToProto(const RingUpdate& update, v1::RingUpdate* out) {
+  out->set_default_weight(update.default_weight);
+  out->mutable_labels()->insert(update.labels.begin(), update.labels.end());
+  if (update.history_limits != HistoryLimits()) ToProto(update.history_limits, out->mutable_history_limits());
+}
+
 struct EventToProto {
   v1::WatchResponse* out;
 
@@ -47,6 +53,7 @@ struct EventToProto {
     ToProto(record.version, change->mutable_version());
     ToProto(record.checksum, change->mutable_checksum());
     for (const ring::NodeDelta& delta : record.nodes) ToProto(delta, change->add_nodes());
+    if (record.ring_update.has_value()) ToProto(record.ring_update->after, change->mutable_ring_update());
     *change->mutable_time() = Timestamp(record.time);
   }
   void operator()(const RingInSync& in_sync) const {
@@ -84,7 +91,7 @@ void ToProto(const RingHead& head, const ring::NodeTable& table, size_t points, 
   out->set_node_count(static_cast<uint32_t>(table.nodes.size()));
   out->set_total_weight(table.total_weight);
   out->set_point_count(points);
-  out->set_imbalance(table.Imbalance());
+  out->set_imbalance(table.BalanceOfNodes().max_ratio);
 }
 
 void ToProto(const RingState& state, v1::Ring* out) {
@@ -102,6 +109,33 @@ void ToProto(const Plan& plan, v1::Plan* out) {
 }
 
 void ToProto(const WatchEvent& event, v1::WatchResponse* out) { std::visit(EventToProto{out}, event); }
+
+void ToProto(const ChangeRecord& change, size_t max_bytes, v1::ChangeRecord* out) {
+  ToProto(change.version, out->mutable_version());
+  out->set_from_revision(change.version.revision - 1);
+  ToProto(change.checksum, out->mutable_checksum());
+  *out->mutable_time() = Timestamp(change.time);
+  out->set_actor(change.actor);
+  out->set_reason(change.reason);
+  out->set_request_id(change.request_id);
+  if (change.ring_update.has_value()) {
+    ToProto(change.ring_update->before, out->mutable_ring_update()->mutable_before());
+    ToProto(change.ring_update->after, out->mutable_ring_update()->mutable_after());
+  }
+  ToProto(change.movement, out->mutable_movement());
+  size_t bytes = out->ByteSizeLong();
+  for (const ring::NodeDelta& delta : change.nodes) {
+    v1::NodeDelta* node = out->add_nodes();
+    if (delta.before != nullptr) ToProto(*delta.before, 0, node->mutable_before());
+    if (delta.after != nullptr) ToProto(*delta.after, 0, node->mutable_after());
+    bytes += node->ByteSizeLong();
+    if (bytes > max_bytes) {
+      out->mutable_nodes()->RemoveLast();
+      break;
+    }
+  }
+  out->set_nodes_left_out(static_cast<uint32_t>(change.nodes.size()) - static_cast<uint32_t>(out->nodes_size()));
+}
 
 size_t AddNodes(const ring::NodeTable& table, size_t first, size_t max, size_t max_bytes,
                 google::protobuf::RepeatedPtrField<v1::Node>* out) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,11 +30,6 @@ std::vector<RingStatePtr> AllRings(const Directory& directory) {
   }
 }
 
-double ExpectedShare(const ring::NodeTable& table, size_t node) {
-  if (table.total_weight == 0) return 0;
-  return static_cast<double>(table.nodes[node]->weight) / static_cast<double>(table.total_weight);
-}
-
 // The families that have a series for each ring.
 struct RingFamilies {
   prometheus::MetricFamily revision = Gauges("ringd_ring_revision", "Revision of the ring.");
@@ -60,19 +54,11 @@ struct RingFamilies {
     AddSeries(revision, ring, static_cast<double>(state.head.version.revision));
     AddSeries(nodes, ring, static_cast<double>(state.ring.node_count()));
     AddSeries(points, ring, static_cast<double>(state.ring.point_count()));
-    AddSeries(most, ring, table.Imbalance());
-    AddSeries(least, ring, Least(table));
+    const ring::Balance balance = table.BalanceOfNodes();
+    AddSeries(most, ring, balance.max_ratio);
+    AddSeries(least, ring, balance.min_ratio);
     AddSeries(changed, ring, absl::ToDoubleSeconds(state.head.update_time - absl::UnixEpoch()));
     AddSeries(lookups, ring, static_cast<double>(state.lookups.OfRing()));
-  }
-
- private:
-  static double Least(const ring::NodeTable& table) {
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t i = 0; i < table.nodes.size(); i++) {
-      if (table.nodes[i]->weight != 0) least = std::min(least, table.ShareOf(i) / ExpectedShare(table, i));
-    }
-    return table.total_weight == 0 ? 0 : least;
   }
 };
 
@@ -93,7 +79,7 @@ struct NodeFamilies {
     for (size_t i = 0; i < table.nodes.size(); i++) {
       const Labels node = {{"ring", state.head.name}, {"node", table.nodes[i]->id}};
       AddSeries(share, node, table.ShareOf(i));
-      AddSeries(expected, node, ExpectedShare(table, i));
+      AddSeries(expected, node, table.ExpectedShareOf(i));
       AddSeries(lookups, node, static_cast<double>(state.lookups.OfNode(i)));
     }
   }
@@ -104,7 +90,7 @@ struct NodeFamilies {
     double sum = 0;
     for (size_t i = 0; i < table.nodes.size(); i++) {
       if (table.nodes[i]->weight == 0) continue;
-      const double imbalance = table.ShareOf(i) / ExpectedShare(table, i);
+      const double imbalance = table.ShareOf(i) / table.ExpectedShareOf(i);
       const auto* bound = std::lower_bound(kImbalanceBounds.begin(), kImbalanceBounds.end(), imbalance);
       counts[bound - kImbalanceBounds.begin()]++;
       sum += imbalance;

@@ -45,6 +45,9 @@ constexpr char kDropChanges[] = "DELETE FROM change WHERE ring_id = ? AND revisi
 constexpr char kReadChanges[] =
     "SELECT revision, time_micros, request_id, record, checksum FROM change "
     "WHERE ring_id = ? AND revision >= ? ORDER BY revision LIMIT ?";
+constexpr char kReadEarlierChanges[] =
+    "SELECT revision, time_micros, request_id, record, checksum FROM change "
+    "WHERE ring_id = ? AND revision <= ? ORDER BY revision DESC LIMIT ?";
 constexpr char kFindRequest[] =
     "SELECT revision, time_micros, request_id, record, checksum FROM change WHERE ring_id = ? AND request_id = ?";
 constexpr char kAddTombstone[] =
@@ -358,18 +361,31 @@ void SqliteStore::LatchLocked(const absl::Status& error) {
 absl::StatusOr<std::vector<ChangeRecord>> SqliteStore::ReadChanges(std::string_view ring, uint64_t epoch,
                                                                    uint64_t first, size_t max_count, size_t max_bytes) {
   MutexLock lock(mutex_);
+  return ReadChangesLocked(kReadChanges, ring, epoch, first, max_count, max_bytes);
+}
+
+absl::StatusOr<std::vector<ChangeRecord>> SqliteStore::ReadEarlierChanges(std::string_view ring, uint64_t epoch,
+                                                                          uint64_t last, size_t max_count,
+                                                                          size_t max_bytes) {
+  MutexLock lock(mutex_);
+  return ReadChangesLocked(kReadEarlierChanges, ring, epoch, last, max_count, max_bytes);
+}
+
+absl::StatusOr<std::vector<ChangeRecord>> SqliteStore::ReadChangesLocked(const char* sql, std::string_view ring,
+                                                                         uint64_t epoch, uint64_t from,
+                                                                         size_t max_count, size_t max_bytes) {
   std::vector<ChangeRecord> changes;
   size_t bytes = 0;
   absl::StatusOr<std::optional<RingRow>> row = FindRingLocked(ring);
   if (!row.ok()) return row.status();
   if (!*row || (*row)->version.epoch != epoch) return changes;
-  SqliteQuery read(*db_, kReadChanges);
-  read.BindSigned((*row)->id).BindInt(first).BindInt(max_count);
+  SqliteQuery read(*db_, sql);
+  read.BindSigned((*row)->id).BindInt(from).BindInt(max_count);
   while (true) {
     absl::StatusOr<bool> found = read.Next();
     if (!found.ok()) return found.status();
     if (!*found) return changes;
-    if (changes.empty() && read.Int(0) != first) return changes;  // `first` is not kept
+    if (changes.empty() && read.Int(0) != from) return changes;  // `from` is not kept
     absl::StatusOr<ChangeRecord> change = ReadChange(ring, epoch, read);
     if (!change.ok()) return change.status();
     bytes += read.Bytes(3).size();

@@ -34,6 +34,8 @@ class SqliteStore : public Store {
   std::vector<absl::Status> Commit(const std::vector<Write>& writes, absl::Time tombstones_before) override;
   absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view ring, uint64_t epoch, uint64_t first,
                                                         size_t max_count, size_t max_bytes) override;
+  absl::StatusOr<std::vector<ChangeRecord>> ReadEarlierChanges(std::string_view ring, uint64_t epoch, uint64_t last,
+                                                               size_t max_count, size_t max_bytes) override;
   absl::StatusOr<std::optional<ChangeRecord>> FindRequest(std::string_view ring, std::string_view request_id) override;
 
  private:
@@ -66,6 +68,10 @@ class SqliteStore : public Store {
   absl::Status ApplyLocked(const PutRing& put, Meta& meta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status ApplyLocked(const DropRing& drop, Meta& meta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::optional<RingRow>> FindRingLocked(std::string_view name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The changes that a query of the form of kReadChanges answers, from revision `from` on, which must be kept.
+  absl::StatusOr<std::vector<ChangeRecord>> ReadChangesLocked(const char* sql, std::string_view ring, uint64_t epoch,
+                                                              uint64_t from, size_t max_count, size_t max_bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteNodesLocked(const PutRing& put, RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteChangeLocked(const PutRing& put, RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PruneChangesLocked(const PutRing& put, RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

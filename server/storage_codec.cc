@@ -4,8 +4,13 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 #include "proto/serialize.h"
 #include "ring/checksum.h"
@@ -27,53 +32,57 @@ absl::Status Parse(std::string_view record, std::string_view what, google::proto
   return Corrupt(fmt::format("{} record cannot be parsed", what));
 }
 
-// An unknown number was written by another binary; to guess would be to place keys wrongly. The compiler asks for each
-// new enumerator here, and for a hash function in ring/hash.cc.
-bool IsKnown(ring::PointMatch match) {
-  switch (match) {
-    case ring::PointMatch::kAtOrAfter:
-    case ring::PointMatch::kStrictlyAfter:
-      return true;
-  }
-  return false;
-}
-
-bool IsKnown(ring::TieRule rule) {
-  switch (rule) {
-    case ring::TieRule::kNodeId:
-    case ring::TieRule::kLaterJoin:
-      return true;
-  }
-  return false;
-}
-
-void ToDisk(const ring::Settings& settings, disk::Settings& out) {
+void ToDisk(const ring::HashedSettings& placement, disk::Settings& out) {
   disk::Settings::Hashed& hashed = *out.mutable_hashed();
-  hashed.set_hash(static_cast<uint32_t>(settings.placement.hash));
-  hashed.set_label(settings.placement.label);
-  hashed.set_points_per_weight(settings.placement.points_per_weight);
-  hashed.set_match(static_cast<uint32_t>(settings.placement.match));
-  hashed.set_tie_rule(static_cast<uint32_t>(settings.placement.tie_rule));
-  hashed.set_hash_tag(settings.placement.hash_tag);
-  out.set_default_weight(settings.default_weight);
+  hashed.set_hash(static_cast<uint32_t>(placement.hash));
+  hashed.set_label(placement.label);
+  hashed.set_points_per_weight(placement.points_per_weight);
+  hashed.set_match(static_cast<uint32_t>(placement.match));
+  hashed.set_tie_rule(static_cast<uint32_t>(placement.tie_rule));
+  hashed.set_hash_tag(placement.hash_tag);
+}
+
+void ToDisk(const ring::PresetSettings& placement, disk::Settings& out) {
+  disk::Settings::Preset& preset = *out.mutable_preset();
+  preset.set_preset(static_cast<uint32_t>(placement.preset));
+  preset.set_hash(static_cast<uint32_t>(placement.hash));
+  preset.set_hash_tag(placement.hash_tag);
+  preset.set_minimum_ring_size(placement.minimum_ring_size);
+  preset.set_maximum_ring_size(placement.maximum_ring_size);
+}
+
+ring::HashedSettings FromDisk(disk::Settings::Hashed& hashed) {
+  return {.hash = static_cast<ring::HashFunction>(hashed.hash()),
+          .label = std::move(*hashed.mutable_label()),
+          .points_per_weight = hashed.points_per_weight(),
+          .match = static_cast<ring::PointMatch>(hashed.match()),
+          .tie_rule = static_cast<ring::TieRule>(hashed.tie_rule()),
+          .hash_tag = std::move(*hashed.mutable_hash_tag())};
+}
+
+ring::PresetSettings FromDisk(disk::Settings::Preset& preset) {
+  return {.preset = static_cast<ring::Preset>(preset.preset()),
+          .hash = static_cast<ring::HashFunction>(preset.hash()),
+          .hash_tag = std::move(*preset.mutable_hash_tag()),
+          .minimum_ring_size = preset.minimum_ring_size(),
+          .maximum_ring_size = preset.maximum_ring_size()};
 }
 
 absl::StatusOr<ring::Settings> FromDisk(disk::Settings& settings) {
-  if (!settings.has_hashed()) return Corrupt("ring record has no placement that this binary knows");
-  disk::Settings::Hashed& hashed = *settings.mutable_hashed();
-  ring::Settings out;
-  out.placement.hash = static_cast<ring::HashFunction>(hashed.hash());
-  out.placement.label = std::move(*hashed.mutable_label());
-  out.placement.points_per_weight = hashed.points_per_weight();
-  out.placement.match = static_cast<ring::PointMatch>(hashed.match());
-  out.placement.tie_rule = static_cast<ring::TieRule>(hashed.tie_rule());
-  out.placement.hash_tag = std::move(*hashed.mutable_hash_tag());
-  out.default_weight = settings.default_weight();
-  if (!IsKnown(out.placement.hash) || !IsKnown(out.placement.match) || !IsKnown(out.placement.tie_rule)) {
-    return Corrupt(
-        fmt::format("ring record has a placement that this binary does not know: hash {}, match {}, tie "
-                    "rule {}",
-                    hashed.hash(), hashed.match(), hashed.tie_rule()));
+  ring::Settings out{.default_weight = settings.default_weight()};
+  switch (settings.placement_case()) {
+    case disk::Settings::kHashed:
+      out.placement = FromDisk(*settings.mutable_hashed());
+      break;
+    case disk::Settings::kPreset:
+      out.placement = FromDisk(*settings.mutable_preset());
+      break;
+    case disk::Settings::PLACEMENT_NOT_SET:
+      return Corrupt("ring record has no placement that this binary knows");
+  }
+  // A number that is not known was written by another binary; to guess would be to place keys wrongly.
+  if (absl::Status known = ring::CheckPlacement(out.placement); !known.ok()) {
+    return Corrupt("ring record has a placement that this binary does not know: " + std::string(known.message()));
   }
   return out;
 }
@@ -100,6 +109,56 @@ ring::Node FromDisk(disk::NodeRecord& node) {
   return out;
 }
 
+void ToDisk(const ring::Movement& movement, disk::Movement& out) {
+  out.set_moved_share(movement.moved_share);
+  for (const ring::MovedPair& pair : movement.pairs) {
+    disk::Movement::Pair& to = *out.add_pairs();
+    to.set_from(pair.from);
+    to.set_to(pair.to);
+    to.set_share(pair.share);
+  }
+  out.set_other_pairs_share(movement.other_pairs_share);
+  out.set_max_ratio_before(movement.balance_before.max_ratio);
+  out.set_min_ratio_before(movement.balance_before.min_ratio);
+  out.set_max_ratio_after(movement.balance_after.max_ratio);
+  out.set_min_ratio_after(movement.balance_after.min_ratio);
+}
+
+absl::StatusOr<ring::Movement> FromDisk(disk::Movement& movement) {
+  const auto is_number = [](const disk::Movement::Pair& pair) { return std::isfinite(pair.share()); };
+  if (!std::isfinite(movement.moved_share()) || !std::isfinite(movement.other_pairs_share()) ||
+      !std::isfinite(movement.max_ratio_before()) || !std::isfinite(movement.min_ratio_before()) ||
+      !std::isfinite(movement.max_ratio_after()) || !std::isfinite(movement.min_ratio_after()) ||
+      !std::all_of(movement.pairs().begin(), movement.pairs().end(), is_number)) {
+    return Corrupt("record has a movement that is no number");
+  }
+  ring::Movement out{
+      .moved_share = movement.moved_share(),
+      .other_pairs_share = movement.other_pairs_share(),
+      .balance_before = {.max_ratio = movement.max_ratio_before(), .min_ratio = movement.min_ratio_before()},
+      .balance_after = {.max_ratio = movement.max_ratio_after(), .min_ratio = movement.min_ratio_after()}};
+  out.pairs.reserve(static_cast<size_t>(movement.pairs_size()));
+  for (disk::Movement::Pair& pair : *movement.mutable_pairs()) {
+    out.pairs.push_back({std::move(*pair.mutable_from()), std::move(*pair.mutable_to()), pair.share()});
+  }
+  return out;
+}
+
+void ToDisk(const RingUpdate& update, disk::RingUpdate& out) {
+  out.set_default_weight(update.default_weight);
+  out.mutable_labels()->insert(update.labels.begin(), update.labels.end());
+  if (update.history_limits.max_age) out.set_max_age_micros(absl::ToInt64Microseconds(*update.history_limits.max_age));
+  if (update.history_limits.max_changes) out.set_max_changes(*update.history_limits.max_changes);
+}
+
+RingUpdate FromDisk(const disk::RingUpdate& update) {
+  RingUpdate out{.default_weight = update.default_weight()};
+  out.labels.insert(update.labels().begin(), update.labels().end());
+  if (update.has_max_age_micros()) out.history_limits.max_age = absl::Microseconds(update.max_age_micros());
+  if (update.has_max_changes()) out.history_limits.max_changes = update.max_changes();
+  return out;
+}
+
 absl::Status CheckAlgorithm(uint32_t algorithm) {
   if (algorithm == ring::kChecksumAlgorithm) return absl::OkStatus();
   return Corrupt(
@@ -113,7 +172,9 @@ std::string EncodeRing(const RingHead& head) {
   record.set_name(head.name);
   record.set_epoch(head.version.epoch);
   record.set_revision(head.version.revision);
-  ToDisk(head.settings, *record.mutable_settings());
+  disk::Settings& settings = *record.mutable_settings();
+  std::visit([&](const auto& placement) { ToDisk(placement, settings); }, head.settings.placement);
+  settings.set_default_weight(head.settings.default_weight);
   record.mutable_labels()->insert(head.labels.begin(), head.labels.end());
   if (head.history_limits.max_age) record.set_max_age_micros(absl::ToInt64Microseconds(*head.history_limits.max_age));
   if (head.history_limits.max_changes) record.set_max_changes(*head.history_limits.max_changes);
@@ -174,6 +235,12 @@ std::string EncodeChange(const ChangeRecord& change) {
     if (delta.before) ToDisk(*delta.before, *out.mutable_before());
     if (delta.after) ToDisk(*delta.after, *out.mutable_after());
   }
+  ToDisk(change.movement, *record.mutable_movement());
+  for (const std::string& warning : change.warnings) record.add_warnings(warning);
+  if (change.ring_update) {
+    ToDisk(change.ring_update->before, *record.mutable_ring_update()->mutable_before());
+    ToDisk(change.ring_update->after, *record.mutable_ring_update()->mutable_after());
+  }
   return SerializeDeterministic(record);
 }
 
@@ -198,6 +265,14 @@ absl::StatusOr<ChangeRecord> DecodeChange(std::string_view bytes) {
     if (delta.has_after()) out.after = std::make_shared<const ring::Node>(FromDisk(*delta.mutable_after()));
     change.nodes.push_back(std::move(out));
   }
+  absl::StatusOr<ring::Movement> movement = FromDisk(*record.mutable_movement());
+  if (!movement.ok()) return movement.status();
+  change.movement = *std::move(movement);
+  change.warnings.assign(std::make_move_iterator(record.mutable_warnings()->begin()),
+                         std::make_move_iterator(record.mutable_warnings()->end()));
+  if (record.has_ring_update()) {
+    change.ring_update = RingDelta{FromDisk(record.ring_update().before()), FromDisk(record.ring_update().after())};
+  }
   return change;
 }
 
@@ -209,6 +284,7 @@ std::string EncodeTombstone(const Tombstone& tombstone) {
   record.set_request_id(tombstone.request_id);
   record.set_request_fingerprint(tombstone.request_fingerprint);
   record.set_time_micros(absl::ToUnixMicros(tombstone.time));
+  ToDisk(tombstone.movement, *record.mutable_movement());
   return SerializeDeterministic(record);
 }
 
@@ -221,6 +297,9 @@ absl::StatusOr<Tombstone> DecodeTombstone(std::string_view bytes) {
   tombstone.request_id = std::move(*record.mutable_request_id());
   tombstone.request_fingerprint = record.request_fingerprint();
   tombstone.time = absl::FromUnixMicros(record.time_micros());
+  absl::StatusOr<ring::Movement> movement = FromDisk(*record.mutable_movement());
+  if (!movement.ok()) return movement.status();
+  tombstone.movement = *std::move(movement);
   return tombstone;
 }
 

@@ -1,7 +1,7 @@
 // Store: where the directory keeps its rings, their history and the requests that made it.
 //
-// Threads: Load once, before anything else. Commit from one thread at a time (the directory's writer); ReadChanges and
-// FindRequest from any thread, also during a Commit, and never see what is not durable yet.
+// Threads: Load once, before anything else. Commit from one thread at a time (the directory's writer); ReadChanges,
+// ReadEarlierChanges and FindRequest from any thread, also during a Commit, and never see what is not durable yet.
 // Errors: RESOURCE_EXHAUSTED no space, nothing was written and a later Commit may succeed; ABORTED another writer was
 // first (a store that several servers share); UNAVAILABLE the store cannot be written: for an embedded store that is
 // final until it is opened anew; DATA_LOSS what is on disk is not what was written.
@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "ring/movement.h"
 #include "ring/node.h"
 #include "ring/ring.h"
 #include "ring/version.h"
@@ -53,6 +54,22 @@ struct StoredRing {
   std::vector<ring::Node> nodes;
 };
 
+// What may be changed of a ring's settings.
+struct RingUpdate {
+  uint32_t default_weight = 0;
+  std::map<std::string, std::string> labels;
+  HistoryLimits history_limits;
+
+  bool operator==(const RingUpdate&) const = default;
+};
+
+struct RingDelta {
+  RingUpdate before;
+  RingUpdate after;
+
+  bool operator==(const RingDelta&) const = default;
+};
+
 // One change of a ring, and the request that made it.
 struct ChangeRecord {
   ring::Version version;  // made on version.revision - 1
@@ -64,6 +81,9 @@ struct ChangeRecord {
   std::string request_id;  // empty = none
   uint64_t request_fingerprint = 0;
   std::vector<ring::NodeDelta> nodes;
+  ring::Movement movement;
+  std::vector<std::string> warnings;
+  std::optional<RingDelta> ring_update;
 };
 
 // What is left of a deleted ring for a while, so that a retried DeleteRing is answered as the first.
@@ -73,6 +93,7 @@ struct Tombstone {
   std::string request_id;
   uint64_t request_fingerprint = 0;
   absl::Time time;
+  ring::Movement movement;  // to nobody
 
   bool operator==(const Tombstone&) const = default;
 };
@@ -115,6 +136,11 @@ class Store {
   // `max_bytes` of what is stored. Empty when `first` is not kept or the ring is not at that epoch.
   virtual absl::StatusOr<std::vector<ChangeRecord>> ReadChanges(std::string_view ring, uint64_t epoch, uint64_t first,
                                                                 size_t max_count, size_t max_bytes) = 0;
+
+  // The same from revision `last` on back, newest first. Empty when `last` is not kept.
+  virtual absl::StatusOr<std::vector<ChangeRecord>> ReadEarlierChanges(std::string_view ring, uint64_t epoch,
+                                                                       uint64_t last, size_t max_count,
+                                                                       size_t max_bytes) = 0;
 
   // The change of a ring that carries this request_id, if it is kept.
   virtual absl::StatusOr<std::optional<ChangeRecord>> FindRequest(std::string_view ring,

@@ -57,6 +57,7 @@ void WriteQueue::Run() {
 
 void WriteQueue::Do(std::deque<Job> jobs) {
   std::vector<Mutation> mutations;
+  mutations.reserve(jobs.size());
   for (Job& job : jobs) mutations.push_back(std::move(job.mutation));
   auto results = directory_.Commit(mutations);
   for (size_t i = 0; i < jobs.size(); i++) jobs[i].done(std::move(results[i]));

@@ -306,7 +306,7 @@ absl::Status LocalRing::WaitReady(std::chrono::milliseconds timeout) const { ret
 
 const Node* LocalRing::OwnerInCopy(std::string_view key) const {
   ThreadView& view = driver_->view();
-  if (!view.HasOwners() || key.empty()) [[unlikely]]
+  if (!view.HasOwners() || key.empty() || !view.CanPlace(key)) [[unlikely]]
     return nullptr;
   return view.Owner(key);
 }
@@ -323,7 +323,10 @@ absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const N
     return ring::InvalidField("owners " + std::to_string(out.size()) + " is not within 1 and 64");
   }
   ThreadView& view = driver_->view();
-  if (view.HasOwners()) return view.Owners(key, out);
+  if (view.HasOwners()) {
+    if (view.CanPlace(key)) return view.Owners(key, out);
+    return ring::InvalidField("key " + ring::Quote(key) + " is no UTF-8, which the ring's hash reads");
+  }
   if (view.shared().state != LocalRingState::kDistrusted) return driver_->NoOwner(view.shared());
   return driver_->Call(key, out);
 }

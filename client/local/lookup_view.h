@@ -43,9 +43,12 @@ class ThreadView {
   // Whether the copy has an owner for every key. Without it, there are no lookups here.
   bool HasOwners() const { return points_ != nullptr; }
 
-  // REQUIRES HasOwners().
-  const Node* Owner(std::string_view key) { return nodes_->Answer(points_->Owner(ring_->Hash(key))); }
-  // See RingCopy::Owners. REQUIRES HasOwners(), and `out` of 1 to kMaxOwners.
+  // False only for bytes that are no UTF-8, where the ring's hash reads characters. REQUIRES HasOwners().
+  bool CanPlace(std::string_view key) const { return ring_->keys().CanPlace(key); }
+
+  // REQUIRES HasOwners() and CanPlace(key).
+  const Node* Owner(std::string_view key) { return nodes_->Answer(points_->Owner(ring_->Position(key))); }
+  // See RingCopy::Owners. REQUIRES as Owner, and `out` of 1 to kMaxOwners.
   size_t Owners(std::string_view key, std::span<const Node*> out) {
     std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
     const size_t found = view_->copy->parts().Owners(key, std::span(indices).first(out.size()));

@@ -19,7 +19,8 @@ Node ToValue(const ring::Node& node) {
 }  // namespace
 
 size_t RingCopy::Parts::Owners(std::string_view key, std::span<uint32_t> out) const {
-  return held->ring.HasOwners() ? held->ring.Owners(held->ring.Hash(key), out) : 0;
+  const ring::Ring& ring = held->ring;
+  return ring.HasOwners() && ring.keys().CanPlace(key) ? ring.Owners(ring.Position(key), out) : 0;
 }
 
 std::shared_ptr<const RingCopy> MakeCopy(HeldRingPtr held, const RingCopy* before) {
@@ -54,7 +55,8 @@ uint64_t RingCopy::checksum() const { return parts_->held->ring.checksum(); }
 
 const Node* RingCopy::Owner(std::string_view key) const {
   const ring::Ring& ring = parts_->held->ring;
-  return ring.HasOwners() ? parts_->nodes[ring.Owner(ring.Hash(key))].get() : nullptr;
+  const bool owned = ring.HasOwners() && ring.keys().CanPlace(key);
+  return owned ? parts_->nodes[ring.Owner(ring.Position(key))].get() : nullptr;
 }
 
 size_t RingCopy::Owners(std::string_view key, std::span<const Node*> out) const {

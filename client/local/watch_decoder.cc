@@ -14,9 +14,16 @@ std::optional<uint64_t> ToValue(const v1::Checksum& checksum) {
 }
 
 absl::StatusOr<ring::Settings> SettingsOf(const v1::Ring& ring) {
-  absl::StatusOr<ring::HashedSettings> placement = FromProto(ring.placement());
+  absl::StatusOr<ring::Placement> placement = FromProto(ring.placement());
   if (!placement.ok()) return placement.status();
   return ring::Settings{.placement = *std::move(placement), .default_weight = ring.default_weight()};
+}
+
+// A node as it is in the directory: what is output-only in a request is part of it.
+ring::Node NodeOf(const v1::Node& message) {
+  ring::Node node = FromProto(message).node;
+  node.join_number = message.join_number();
+  return node;
 }
 
 SnapshotChunk ToEvent(const v1::Snapshot& snapshot) {
@@ -27,29 +34,23 @@ SnapshotChunk ToEvent(const v1::Snapshot& snapshot) {
                       .last = snapshot.last(),
                       .rewound = snapshot.rewound()};
   chunk.nodes.reserve(static_cast<size_t>(snapshot.nodes_size()));
-  for (const v1::Node& node : snapshot.nodes()) chunk.nodes.push_back(FromProto(node).node);
+  for (const v1::Node& node : snapshot.nodes()) chunk.nodes.push_back(NodeOf(node));
   return chunk;
 }
 
 absl::StatusOr<std::vector<ring::Operation>> OperationsOf(const v1::Change& change) {
-  if (change.slot_moves_size() > 0 || change.has_ring_update()) {
+  if (change.slot_moves_size() > 0) {
     return absl::UnimplementedError("a change of a kind that this build does not know");
   }
   std::vector<ring::Operation> operations;
   for (const v1::NodeChange& node : change.nodes()) {
     switch (node.change_case()) {
       case v1::NodeChange::kAdded:
-        operations.emplace_back(FromProto(node.added()));
+        operations.emplace_back(ring::PutNode{.node = NodeOf(node.added())});
         break;
-      case v1::NodeChange::kUpdated: {
-        ring::Node now = FromProto(node.updated()).node;
-        operations.emplace_back(ring::UpdateNode{.id = std::move(now.id),
-                                                 .weight = now.weight,
-                                                 .address = std::move(now.address),
-                                                 .zone = std::move(now.zone),
-                                                 .metadata = std::move(now.metadata)});
+      case v1::NodeChange::kUpdated:
+        operations.emplace_back(ring::PutNode{.node = NodeOf(node.updated())});
         break;
-      }
       case v1::NodeChange::kRemoved:
         operations.emplace_back(ring::RemoveNode{.id = node.removed()});
         break;
@@ -61,10 +62,12 @@ absl::StatusOr<std::vector<ring::Operation>> OperationsOf(const v1::Change& chan
 }
 
 RingChange ToEvent(const v1::Change& change) {
-  return {.from_revision = change.from_revision(),
-          .version = FromProto(change.version()),
-          .checksum = ToValue(change.checksum()),
-          .operations = OperationsOf(change)};
+  RingChange event{.from_revision = change.from_revision(),
+                   .version = FromProto(change.version()),
+                   .checksum = ToValue(change.checksum()),
+                   .operations = OperationsOf(change)};
+  if (change.has_ring_update()) event.default_weight = change.ring_update().default_weight();
+  return event;
 }
 
 }  // namespace

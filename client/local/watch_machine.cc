@@ -118,7 +118,9 @@ WatchMachine::Actions WatchMachine::On(const RingChange& change) {
   if (!change.operations.ok()) return Distrust(change.operations.status());
   absl::StatusOr<ring::Applied> applied = held_->ring.Apply(*change.operations, policy_.limits);
   if (!applied.ok()) return Install(change.version, change.checksum, applied.status());
-  const Actions actions = Install(change.version, change.checksum, std::move(applied->ring));
+  ring::Ring ring = change.default_weight.has_value() ? applied->ring.WithDefaultWeight(*change.default_weight)
+                                                      : std::move(applied->ring);
+  const Actions actions = Install(change.version, change.checksum, std::move(ring));
   if (held_ != nullptr && held_->version == change.version) counts_.changes++;
   return actions;
 }

@@ -52,6 +52,7 @@ struct RingChange {
   ring::Version version;
   std::optional<uint64_t> checksum;
   absl::StatusOr<std::vector<ring::Operation>> operations;  // an error where this build does not understand them
+  std::optional<uint32_t> default_weight;                   // absent = as it was
 };
 struct RingInSync {};
 struct RingGone {};    // it was deleted, or was never there

@@ -52,6 +52,15 @@ absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text) 
   return absl::ToChronoMilliseconds(duration);
 }
 
+absl::StatusOr<std::chrono::milliseconds> ParseAge(std::string_view what, const std::string& text) {
+  absl::Duration duration;
+  const bool whole = absl::ParseDuration(text, &duration) && duration != absl::InfiniteDuration() &&
+                     duration != -absl::InfiniteDuration() && duration % absl::Milliseconds(1) == absl::ZeroDuration();
+  if (whole) return absl::ToChronoMilliseconds(duration);
+  return absl::InvalidArgumentError(
+      fmt::format("{} {} is no duration in whole milliseconds, such as 720h or 90m", what, Quoted(text)));
+}
+
 absl::StatusOr<std::map<std::string, std::string>> ParsePairs(std::string_view what,
                                                               const std::vector<std::string>& texts) {
   std::map<std::string, std::string> pairs;

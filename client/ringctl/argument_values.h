@@ -24,6 +24,9 @@ absl::StatusOr<uint32_t> ParseWireNumber(std::string_view what, const std::strin
 // ParseTimeout reads a duration above 0 and up to a day, such as "5s", "1m30s" or "500ms"; a number alone is seconds.
 absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text);
 
+// ParseAge reads a duration such as "720h" or "90m", in whole milliseconds.
+absl::StatusOr<std::chrono::milliseconds> ParseAge(std::string_view what, const std::string& text);
+
 // ParsePairs reads texts of the form KEY=VALUE; a key that comes twice is an error.
 absl::StatusOr<std::map<std::string, std::string>> ParsePairs(std::string_view what,
                                                               const std::vector<std::string>& texts);

@@ -85,8 +85,12 @@ class CommandLine {
                    LastWord last = LastWord::kOnce);
   void AddGlobalFlags();
   void AddRingCommands();
+  void AddPlacement(Node* create);
   void AddNodeCommands();
   void AddApplyAndDiff();
+  void AddRingUpdate(Node* ring);
+  void AddHistory();
+  void AddRestore(Node* ring);
   void AddLookup();
   void AddWatch();
   void AddCompletion();
@@ -104,6 +108,10 @@ class CommandLine {
   TlsFiles tls_;
   MutationFlags mutation_;
   RingCreateOptions create_;
+  RingUpdateOptions update_;
+  bool clear_labels_ = false;
+  RingRestoreOptions restore_;
+  HistoryOptions history_;
   NodeFields fields_;
   bool clear_metadata_ = false;
   ApplyOptions apply_;
@@ -117,6 +125,7 @@ CommandLine::CommandLine() {
   AddRingCommands();
   AddNodeCommands();
   AddApplyAndDiff();
+  AddHistory();
   AddLookup();
   AddWatch();
   AddCommand(tree_.root(), "status", "health, build and rings of every endpoint", {},
@@ -173,7 +182,7 @@ void CommandLine::AddGlobalFlags() {
 }
 
 void CommandLine::AddRingCommands() {
-  Node* ring = tree_.AddGroup("ring", "create, get, list or delete rings");
+  Node* ring = tree_.AddGroup("ring", "create, get, list, update, restore or delete rings");
   Node* create = AddCommand(
       ring, "create", "make an empty ring", {"RING"},
       [this](const Words& words) {
@@ -183,11 +192,9 @@ void CommandLine::AddRingCommands() {
         return RingCreate(session, create_);
       },
       LastWord::kIsNew);
-  AddText(tree_, create, {"--placement", "KIND", "hashed [hashed]", "", {"hashed"}}, &create_.placement);
-  AddNumber(tree_, create, "--points-per-weight", &create_.points_per_weight,
-            "points on the circle for each unit of weight [2]");
+  AddPlacement(create);
   AddNumber(tree_, create, "--default-weight", &create_.default_weight,
-            "weight of nodes that are added without one [100]");
+            "weight of nodes that are added without one [100; 1 in a preset]");
   AddPairs(create, "--label", &create_.labels, "a label of the ring; may come again");
   AddMutationFlags(create);
 
@@ -199,6 +206,8 @@ void CommandLine::AddRingCommands() {
     Session session(global_);
     return RingList(session);
   });
+  AddRingUpdate(ring);
+  AddRestore(ring);
   Node* remove =
       AddCommand(ring, "delete", "delete a ring with its nodes and its history", {"RING"}, [this](const Words& words) {
         Session session(global_);
@@ -207,6 +216,83 @@ void CommandLine::AddRingCommands() {
   AddMutationFlags(remove);
   AddIfVersion(remove);
   AddForce(remove, "even if the ring has nodes");
+}
+
+void CommandLine::AddPlacement(Node* create) {
+  PlacementOptions& placement = create_.placement;
+  AddText(tree_, create, {"--placement", "KIND", "hashed [hashed]", "", {"hashed"}}, &placement.kind);
+  AddNumber(tree_, create, "--points-per-weight", &placement.points_per_weight,
+            "points on the circle for each unit of weight [2]");
+  AddText(tree_, create, {"--hash", "HASH", "hash function of keys and labels [xxh3-64]", "", HashNames()},
+          &placement.hash);
+  AddText(tree_, create, {"--point-label", "TEXT", "what is hashed for a point [{key}#{index}]", "", {}},
+          &placement.point_label);
+  AddText(tree_, create, {"--match", "RULE", "which point a key belongs to [at-or-after]", "", MatchNames()},
+          &placement.match);
+  AddText(tree_, create,
+          {"--tie-rule", "RULE", "which of two points on one position is first [node-id]", "", TieRuleNames()},
+          &placement.tie_rule);
+  AddText(tree_, create, {"--hash-tag", "XY", "hash only what stands between an X and the next Y of a key", "", {}},
+          &placement.hash_tag);
+  AddText(tree_, create,
+          {"--preset", "NAME", "a ring that other programs run, instead of a placement", "", PresetNames()},
+          &placement.preset);
+  AddNumber(tree_, create, "--min-ring-size", &placement.minimum_ring_size, "of envoy-ring-hash [1024]");
+  AddNumber(tree_, create, "--max-ring-size", &placement.maximum_ring_size, "of envoy-ring-hash [8388608]");
+}
+
+void CommandLine::AddRingUpdate(Node* ring) {
+  Node* update =
+      AddCommand(ring, "update", "change settings of a ring, which moves no key", {"RING"}, [this](const Words& words) {
+        if (clear_labels_ && update_.labels) return tree_.ReportUsage("--label and --clear-labels do not go together");
+        if (clear_labels_) update_.labels.emplace();
+        if (!update_.default_weight && !update_.labels && !update_.history_max && !update_.history_age) {
+          return tree_.ReportUsage(
+              "nothing to update",
+              "name a setting: --default-weight, --label, --clear-labels, --history-max or --history-age");
+        }
+        update_.ring = words[0];
+        update_.mutation = mutation_;
+        Session session(global_);
+        return RingUpdate(session, update_);
+      });
+  AddNumber(tree_, update, "--default-weight", &update_.default_weight,
+            "weight of nodes that are added without one from now on");
+  AddPairs(update, "--label", &update_.labels,
+           "a label of the ring; may come again; all of it replaces all that was there");
+  CommandTree::AddSwitch(update, "--clear-labels", &clear_labels_, "remove all labels");
+  AddNumber(tree_, update, "--history-max", &update_.history_max, "how many records of changes are kept");
+  tree_.AddFlag(
+      update, {"--history-age", "TIME", "how long records of changes are kept, such as 720h"},
+      [this](const std::string& text) { return Assign(ParseAge("history-age", text), &update_.history_age); });
+  AddMutationFlags(update);
+  AddIfVersion(update);
+}
+
+void CommandLine::AddRestore(Node* ring) {
+  Node* restore = AddCommand(ring, "restore", "go back to the nodes of an earlier version, as a new change", {"RING"},
+                             [this](const Words& words) {
+                               if (!restore_.to) return tree_.ReportUsage("--to E/R is missing");
+                               restore_.ring = words[0];
+                               restore_.mutation = mutation_;
+                               Session session(global_);
+                               return RingRestore(session, restore_);
+                             });
+  AddVersion(tree_, restore, "--to", &restore_.to, "the version; `ringctl history RING` shows those that are kept");
+  AddMutationFlags(restore);
+  AddIfVersion(restore);
+  AddForce(restore, kForceOfNodes);
+}
+
+void CommandLine::AddHistory() {
+  Node* history = AddCommand(tree_.root(), "history", "tell who changed what in a ring and why, newest first", {"RING"},
+                             [this](const Words& words) {
+                               if (history_.limit == 0u) return tree_.ReportUsage("--limit 0 asks for nothing");
+                               history_.ring = words[0];
+                               Session session(global_);
+                               return History(session, history_);
+                             });
+  AddNumber(tree_, history, "--limit", &history_.limit, "how many changes at most [all that are kept]");
 }
 
 void CommandLine::AddNodeCommands() {

@@ -13,6 +13,10 @@ namespace ringd::ctl {
 ExitCode RingCreate(Session& session, const RingCreateOptions& options);
 ExitCode RingGet(Session& session, const std::string& ring);
 ExitCode RingList(Session& session);
+// REQUIRES: a setting is given.
+ExitCode RingUpdate(Session& session, const RingUpdateOptions& options);
+// REQUIRES: a version is given.
+ExitCode RingRestore(Session& session, const RingRestoreOptions& options);
 ExitCode RingDelete(Session& session, const std::string& ring, const MutationFlags& flags);
 
 ExitCode NodeAdd(Session& session, const NodeOptions& options);
@@ -27,6 +31,9 @@ ExitCode Apply(Session& session, const ApplyOptions& options);
 
 // Diff tells what Apply would do: kOk nothing, kDiffers something, kCannotTell where the server said no.
 ExitCode Diff(Session& session, const DiffOptions& options);
+
+// History tells a ring's kept changes, newest first.
+ExitCode History(Session& session, const HistoryOptions& options);
 
 // Lookup answers keys in their order. Keys of stdin are sent in batches while they are read, in constant memory. Where
 // a key is refused, those before it have been answered, and the error names its line.

@@ -3,6 +3,7 @@
 #include "client/ringctl/commands.h"
 #include "client/ringctl/failure.h"
 #include "client/ringctl/json.h"
+#include "client/ringctl/movement_view.h"
 #include "client/ringctl/mutation.h"
 #include "client/ringctl/ring_comparison.h"
 #include "client/ringctl/ring_view.h"
@@ -62,7 +63,9 @@ void PrintDifference(const RingComparison& comparison, const v1::ApplyChangesRes
       break;
   }
   if (difference.nodes.empty()) return;
-  Print(RowsText(DifferenceRows(difference), options) + "\n" + SummaryText(difference, plan));
+  const std::string moves = MovementBlock(plan.movement(), options);
+  Print(RowsText(DifferenceRows(difference), options) + "\n" + SummaryText(difference, plan) +
+        (moves.empty() ? "" : "\n" + moves));
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ std::string HintOf(const grpc::Status& status) {
   static const std::map<std::string, std::string> by_reason = {
       {"RING_NOT_FOUND", "`ringctl ring list` shows the rings"},
       {"RING_EXISTS", "`ringctl ring get RING` shows it"},
+      {"VERSION_NOT_KEPT", "`ringctl history RING` shows the versions that are kept"},
       {"NODE_NOT_FOUND", "`ringctl node list RING` shows the nodes of a ring"},
       {"NODE_EXISTS", "`ringctl node update RING ID` changes a node that is there"},
       {"RING_EMPTY", "add a node of weight > 0 with `ringctl node add`, or raise a weight with `ringctl node update`"},

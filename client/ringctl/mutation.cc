@@ -7,6 +7,7 @@
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
 #include "client/ringctl/json.h"
+#include "client/ringctl/movement_view.h"
 #include "client/ringctl/ring_view.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
@@ -46,6 +47,8 @@ std::string PlanText(const MutationOutcome& outcome, const ChangeWords& words, c
   }
   text += '\n';
   text += ForceText(plan);
+  const std::string moves = outcome.movement == nullptr ? "" : MovementBlock(*outcome.movement, options);
+  if (!moves.empty()) text += "\n" + moves;
   if (!plan.has_ring()) return text;
   text += "\n" + RingBlock(plan.ring());
   if (plan.nodes_size() > 0) text += "\n" + RowsText(NodeRows(plan.ring(), plan.nodes(), Format::kTable), options);
@@ -79,10 +82,6 @@ void FillOptions(const MutationFlags& flags, v1::MutationOptions* options) {
   options->set_force(flags.force);
 }
 
-std::string MovedText(const v1::Movement* movement) {
-  return movement == nullptr ? "" : fmt::format(", {:.1f}% moved", movement->moved_share() * 100);
-}
-
 std::string ForceText(const v1::Plan& plan) {
   return plan.force_needed() ? fmt::format("needs --force: {}\n", ring::Shown(plan.force_reason())) : "";
 }
@@ -93,6 +92,8 @@ void PrintOutcome(const MutationOutcome& outcome, const ChangeWords& words, cons
     Notice(fmt::format("note: needs --force: {}", ring::Shown(outcome.plan->force_reason())));
   }
   Print(OutcomeText(outcome, words, options));
+  if (options.quiet) return;
+  for (const std::string& warning : outcome.warnings) Notice(fmt::format("warning: {}", ring::Shown(warning)));
 }
 
 }  // namespace ringd::ctl

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "client/ringctl/failure.h"
 #include "client/ringctl/session.h"
@@ -22,13 +23,11 @@ struct MutationOutcome {
   const v1::Version* previous;   // null where the answer has none
   const v1::Movement* movement;  // null where it was not computed
   const v1::Plan* plan;          // null without --dry-run
+  std::vector<std::string> warnings = {};
 };
 
 // FillOptions turns the flags into the options of a request, with a request_id of its own.
 void FillOptions(const MutationFlags& flags, v1::MutationOptions* options);
-
-// MovedText is such as ", 24.8% moved"; empty where the movement was not computed.
-std::string MovedText(const v1::Movement* movement);
 
 // ForceText is the line that says why a change needs --force; empty where it does not.
 std::string ForceText(const v1::Plan& plan);
@@ -49,6 +48,8 @@ ExitCode Mutate(Session& session,
                           response.has_movement() ? &response.movement() : nullptr,
                           response.has_plan() ? &response.plan() : nullptr};
   if constexpr (requires { response.previous_version(); }) outcome.previous = &response.previous_version();
+  if constexpr (requires { response.warnings(); })
+    outcome.warnings = {response.warnings().begin(), response.warnings().end()};
   PrintOutcome(outcome, words, session.options);
   return ExitCode::kOk;
 }

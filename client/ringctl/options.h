@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "client/ringctl/placement.h"
 #include "client/ringctl/security.h"
 #include "ringd/v1/directory.pb.h"
 
@@ -35,11 +36,31 @@ struct MutationFlags {
 
 struct RingCreateOptions {
   std::string ring;
-  std::string placement = "hashed";  // or "slots"
-  std::optional<uint32_t> points_per_weight;
+  PlacementOptions placement;
   std::optional<uint32_t> default_weight;
   std::map<std::string, std::string> labels;
   MutationFlags mutation;
+};
+
+// RingUpdateOptions are the settings that the command line named.
+struct RingUpdateOptions {
+  std::string ring;
+  std::optional<uint32_t> default_weight;
+  std::optional<std::map<std::string, std::string>> labels;
+  std::optional<uint32_t> history_max;
+  std::optional<std::chrono::milliseconds> history_age;
+  MutationFlags mutation;
+};
+
+struct RingRestoreOptions {
+  std::string ring;
+  std::optional<v1::Version> to;  // REQUIRED by the command
+  MutationFlags mutation;
+};
+
+struct HistoryOptions {
+  std::string ring;
+  std::optional<uint32_t> limit;  // absent = all that is kept
 };
 
 // NodeFields are the fields of a node that the command line named.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
 
 #include "client/ringctl/commands.h"
 #include "client/ringctl/confirmation.h"
@@ -14,12 +15,9 @@ namespace ringd::ctl {
 ExitCode RingCreate(Session& session, const RingCreateOptions& options) {
   v1::CreateRingRequest request;
   request.set_ring(options.ring);
-  if (options.placement == "slots") {
-    request.mutable_placement()->mutable_slots();
-  } else {
-    v1::HashedPlacement& hashed = *request.mutable_placement()->mutable_hashed();
-    if (options.points_per_weight) hashed.set_points_per_weight(*options.points_per_weight);
-  }
+  absl::StatusOr<v1::Placement> placement = PlacementOf(options.placement);
+  if (!placement.ok()) return ReportError(ExitCode::kUsage, std::string(placement.status().message()));
+  *request.mutable_placement() = *std::move(placement);
   if (options.default_weight) request.set_default_weight(*options.default_weight);
   request.mutable_labels()->insert(options.labels.begin(), options.labels.end());
   return Mutate(session, &v1::Directory::Stub::CreateRing, request, options.mutation,
@@ -49,6 +47,31 @@ ExitCode RingList(Session& session) {
     Print(RowsText(RingRows(answer.value.rings()), session.options));
   }
   return ExitCode::kOk;
+}
+
+ExitCode RingUpdate(Session& session, const RingUpdateOptions& options) {
+  v1::UpdateRingRequest request;
+  request.set_ring(options.ring);
+  google::protobuf::FieldMask& mask = *request.mutable_update_mask();
+  if (options.default_weight) {
+    request.set_default_weight(*options.default_weight);
+    mask.add_paths("default_weight");
+  }
+  if (options.labels) {
+    request.mutable_labels()->insert(options.labels->begin(), options.labels->end());
+    mask.add_paths("labels");
+  }
+  if (options.history_max) {
+    request.mutable_history_limits()->set_max_changes(*options.history_max);
+    mask.add_paths("history_limits.max_changes");
+  }
+  if (options.history_age) {
+    *request.mutable_history_limits()->mutable_max_age() =
+        google::protobuf::util::TimeUtil::MillisecondsToDuration(options.history_age->count());
+    mask.add_paths("history_limits.max_age");
+  }
+  return Mutate(session, &v1::Directory::Stub::UpdateRing, request, options.mutation,
+                {fmt::format("ring {}", Quoted(options.ring)), "updated"});
 }
 
 ExitCode RingDelete(Session& session, const std::string& ring, const MutationFlags& flags) {

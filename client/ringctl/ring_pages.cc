@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "client/ringctl/escape.h"
 #include "client/ringctl/version_text.h"
 
@@ -9,6 +12,8 @@ namespace ringd::ctl {
 namespace {
 
 constexpr int kTries = 10;
+// The directory answers no larger ones.
+constexpr uint32_t kLargestPage = 10'000;
 
 }  // namespace
 
@@ -44,6 +49,23 @@ Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::strin
     joined.value.set_next_page_token(page.value.next_page_token());
     for (v1::Ring& ring : *page.value.mutable_rings()) *joined.value.add_rings() = std::move(ring);
   }
+  return joined;
+}
+
+Answer<v1::ListChangesResponse> ReadChanges(Connection& connection, const std::string& ring,
+                                            std::optional<uint32_t> limit) {
+  v1::ListChangesRequest request;
+  request.set_ring(ring);
+  Answer<v1::ListChangesResponse> joined;
+  do {
+    const auto read = static_cast<uint32_t>(joined.value.changes_size());
+    if (limit) request.set_page_size(static_cast<int32_t>(std::min(*limit - read, kLargestPage)));
+    Answer<v1::ListChangesResponse> page = connection.Call(&v1::Directory::Stub::ListChanges, request);
+    if (!page.status.ok()) return page;
+    request.set_page_token(page.value.next_page_token());
+    if (!joined.value.has_version()) *joined.value.mutable_version() = page.value.version();
+    for (v1::ChangeRecord& change : *page.value.mutable_changes()) *joined.value.add_changes() = std::move(change);
+  } while (!request.page_token().empty() && (!limit || static_cast<uint32_t>(joined.value.changes_size()) < *limit));
   return joined;
 }
 

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "client/ringctl/connection.h"
 
 namespace ringd::ctl {
@@ -10,5 +14,9 @@ Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& 
 
 // ReadRings joins all pages of the list of rings whose names begin with `prefix`.
 Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::string& prefix = "");
+
+// ReadChanges joins the pages of a ring's history, up to `limit` changes, the newest ones; absent = all that is kept.
+Answer<v1::ListChangesResponse> ReadChanges(Connection& connection, const std::string& ring,
+                                            std::optional<uint32_t> limit);
 
 }  // namespace ringd::ctl

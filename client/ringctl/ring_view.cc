@@ -2,53 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "client/ringctl/escape.h"
 #include "client/ringctl/json.h"
+#include "client/ringctl/placement.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
 
 namespace ringd::ctl {
-namespace {
 
 std::string ShareText(double share, Format format) {
   return format == Format::kTsv ? fmt::format("{}", share) : fmt::format("{:.2f}%", share * 100);
 }
-
-// "PRESET_JAVA_CRC32_VN" as "java-crc32-vn".
-std::string WithoutPrefix(const std::string& name, std::size_t prefix) {
-  std::string text = name.size() > prefix ? name.substr(prefix) : name;
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
-// The kind of a placement: "hashed", "slots", the name of a preset.
-std::string PlacementName(const v1::Placement& placement) {
-  switch (placement.kind_case()) {
-    case v1::Placement::kHashed:
-      return "hashed";
-    case v1::Placement::kSlots:
-      return "slots";
-    case v1::Placement::kPreset:
-      return WithoutPrefix(v1::Preset_Name(placement.preset().preset()), sizeof("PRESET_") - 1);
-    case v1::Placement::KIND_NOT_SET:
-      break;
-  }
-  return "";
-}
-
-std::string PlacementDetails(const v1::Placement& placement) {
-  if (!placement.has_hashed()) return PlacementName(placement);
-  const v1::HashedPlacement& hashed = placement.hashed();
-  const std::string hash = WithoutPrefix(v1::HashFunction_Name(hashed.hash()), sizeof("HASH_FUNCTION_") - 1);
-  return fmt::format("hashed, {} points per weight, {}, label {}", hashed.points_per_weight(), hash,
-                     Quoted(hashed.label()));
-}
-
-}  // namespace
 
 Rows RingRows(const google::protobuf::RepeatedPtrField<v1::Ring>& rings) {
   Rows rows;

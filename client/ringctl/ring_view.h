@@ -11,6 +11,9 @@ namespace ringd::ctl {
 
 // How rings and nodes look as table and tsv. Shares are percentages in a table and fractions in tsv.
 
+// ShareText is a part of the circle.
+std::string ShareText(double share, Format format);
+
 // RingRows has a row a ring: name, version, placement, nodes, weight, points, imbalance, checksum.
 Rows RingRows(const google::protobuf::RepeatedPtrField<v1::Ring>& rings);
 

@@ -53,7 +53,7 @@ struct ClientOptions {
   std::optional<TlsFiles> tls;
   // Of each read, retries included.
   std::chrono::milliseconds lookup_timeout{1'000};
-  // Of each change, GetRing and ListRings, retries included.
+  // Of each change, and of each page of GetRing, ListRings and ListChanges, retries included.
   std::chrono::milliseconds change_timeout{5'000};
 };
 
@@ -80,11 +80,22 @@ class Client {
 
   absl::StatusOr<MutationResult> CreateRing(std::string_view ring, const RingSettings& settings = {},
                                             const MutationOptions& options = {}) const;
+  absl::StatusOr<MutationResult> UpdateRing(std::string_view ring, const ringd::UpdateRing& update,
+                                            const MutationOptions& options = {}) const;
   absl::StatusOr<MutationResult> DeleteRing(std::string_view ring, const MutationOptions& options = {}) const;
   // All nodes, from one version; ABORTED when the ring changes faster than its pages can be read.
   absl::StatusOr<RingContent> GetRing(std::string_view ring) const;
   // The rings whose names begin with `prefix`, in order of name.
   absl::StatusOr<std::vector<RingInfo>> ListRings(std::string_view prefix = "") const;
+
+  // --- History
+
+  // The newest kept changes of a ring, `max` of them at most, newest first. Those of one epoch: where the ring is made
+  // anew meanwhile, the list ends there.
+  absl::StatusOr<std::vector<ChangeRecord>> ListChanges(std::string_view ring, size_t max) const;
+  // Goes back to the nodes of an earlier version, as a new change. NOT_FOUND when its history does not reach so far.
+  absl::StatusOr<MutationResult> RestoreVersion(std::string_view ring, const Version& version,
+                                                const MutationOptions& options = {}) const;
 
   // --- Nodes
 

@@ -59,7 +59,8 @@ class RingCopy {
   Version version() const;
   uint64_t checksum() const;
 
-  // The owner of a key, or null while no node has a weight. Lives as long as the copy.
+  // The owner of a key, or null while no node has a weight, and for a key that is no UTF-8 in one of the two presets
+  // whose hash reads characters. Lives as long as the copy.
   const Node* Owner(std::string_view key) const;
   // Fills `out` with the owners of a key in order, and returns how many there are: fewer than out.size() when the ring
   // has fewer nodes with a weight. 64 at most.

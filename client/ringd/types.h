@@ -60,6 +60,14 @@ struct RingSettings {
   std::map<std::string, std::string> labels;
 };
 
+// How long the records of a ring's changes are kept; absent = as the directory keeps those of any ring.
+struct HistoryLimits {
+  std::optional<std::chrono::milliseconds> max_age;
+  std::optional<uint32_t> max_changes;
+
+  bool operator==(const HistoryLimits&) const = default;
+};
+
 struct RingInfo {
   std::string name;
   Version version;
@@ -67,6 +75,7 @@ struct RingInfo {
   uint32_t points_per_weight = 0;
   uint32_t default_weight = 0;
   std::map<std::string, std::string> labels;
+  HistoryLimits history_limits;
   std::chrono::system_clock::time_point create_time;
   std::chrono::system_clock::time_point update_time;
   uint32_t node_count = 0;
@@ -100,12 +109,41 @@ struct UpdateNode {
 };
 using Operation = std::variant<AddNode, RemoveNode, UpdateNode>;
 
+// Sets the fields that have a value. One field at least.
+struct UpdateRing {
+  std::optional<uint32_t> default_weight;
+  std::optional<std::map<std::string, std::string>> labels;  // replaced as a whole
+  std::optional<HistoryLimits> history_limits;               // replaced as a whole
+};
+
 struct MutationOptions {
   std::optional<Version> expected_version;  // absent = any
   std::string request_id;                   // empty = a random one; give your own to repeat a call after a restart
   std::string reason;
   bool validate_only = false;  // answer with the plan and change nothing
   bool force = false;
+};
+
+// What one node gave to another; absent = nobody.
+struct MovedPair {
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+  double share = 0;  // of the circle, 0..1
+};
+
+// The largest and the smallest share / expected share of nodes of weight > 0.
+struct Balance {
+  double max_ratio = 0;
+  double min_ratio = 0;
+};
+
+// What a change moves, exactly.
+struct Movement {
+  double moved_share = 0;         // of the circle, from one node to another
+  std::vector<MovedPair> pairs;   // the largest first; the first 1,000 at most
+  double other_pairs_share = 0;   // of the rest
+  std::optional<Balance> before;  // absent = no node of weight > 0
+  std::optional<Balance> after;
 };
 
 // What a change with validate_only would come to.
@@ -119,9 +157,48 @@ struct Plan {
 };
 
 struct MutationResult {
-  Version version;           // after the change; with validate_only the version that the plan was computed at
-  Version previous_version;  // equal to `version` when nothing changed; empty for CreateRing and DeleteRing
-  std::optional<Plan> plan;  // with validate_only alone
+  Version version;                    // after the change; with validate_only the version that the plan was computed at
+  Version previous_version;           // equal to `version` when nothing changed; empty for CreateRing and DeleteRing
+  Movement movement;                  // of the change, or of the plan
+  std::vector<std::string> warnings;  // for people: of the ring that results
+  std::optional<Plan> plan;           // with validate_only alone
+};
+
+// --- History
+
+// A node before and after a change. At least one side is there.
+struct NodeDelta {
+  std::optional<Node> before;  // absent = the change added the node
+  std::optional<Node> after;   // absent = the change removed it
+};
+
+// What UpdateRing can change of a ring.
+struct ChangeableSettings {
+  uint32_t default_weight = 0;
+  std::map<std::string, std::string> labels;
+  HistoryLimits history_limits;
+
+  bool operator==(const ChangeableSettings&) const = default;
+};
+
+struct SettingsDelta {
+  ChangeableSettings before;
+  ChangeableSettings after;
+};
+
+// One change of a ring, as its history keeps it.
+struct ChangeRecord {
+  Version version;             // that it led to
+  uint64_t from_revision = 0;  // that it was made on; 0 for the creation of the ring
+  uint64_t checksum = 0;
+  std::chrono::system_clock::time_point time;
+  std::string actor;
+  std::string reason;
+  std::string request_id;
+  std::vector<NodeDelta> nodes;           // in order of id
+  uint32_t nodes_left_out = 0;            // of a change that was too large for an answer
+  std::optional<SettingsDelta> settings;  // absent = it changed none
+  Movement movement;
 };
 
 // --- Lookups

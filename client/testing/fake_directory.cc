@@ -42,7 +42,7 @@ void ToProto(const std::string& name, const State& state, v1::Ring* out) {
   out->set_node_count(static_cast<uint32_t>(state.ring->node_count()));
   out->set_total_weight(state.ring->total_weight());
   out->set_point_count(state.ring->point_count());
-  out->set_imbalance(state.ring->table()->Imbalance());
+  out->set_imbalance(state.ring->table()->BalanceOfNodes().max_ratio);
 }
 
 void AddNodes(const ring::Ring& ring, google::protobuf::RepeatedPtrField<v1::Node>* out) {
@@ -89,11 +89,13 @@ class FakeDirectory::Service final : public v1::Directory::Service {
     const auto state = Find(request->ring());
     if (!state.ok()) return ToGrpc(state.status());
     if (!state->ring->HasOwners()) return NoOwners(request->ring());
-    const uint64_t hash = request->has_key() ? state->ring->Hash(request->key()) : request->position();
+    const ring::Circle& circle = state->ring->keys().circle();
+    const uint64_t position =
+        request->has_key() ? state->ring->Position(request->key()) : circle.First(request->position());
     std::vector<uint32_t> owners(std::min<size_t>(Wanted(*request), ring::Ring::kMaxOwners));
-    owners.resize(state->ring->Owners(hash, owners));
+    owners.resize(state->ring->Owners(position, owners));
     for (const uint32_t owner : owners) ringd::ToProto(state->ring->node(owner), response->add_owners());
-    response->set_hash(hash);
+    response->set_hash(circle.Value(position));
     response->set_owners_short(owners.size() < Wanted(*request));
     ringd::ToProto(state->version, response->mutable_version());
     return grpc::Status::OK;
@@ -109,7 +111,7 @@ class FakeDirectory::Service final : public v1::Directory::Service {
     }
     std::vector<uint32_t> owners(std::min<size_t>(Wanted(*request), ring::Ring::kMaxOwners));
     for (const std::string& key : request->keys()) {
-      owners.resize(state->ring->Owners(state->ring->Hash(key), owners));
+      owners.resize(state->ring->Owners(state->ring->Position(key), owners));
       response->mutable_owner_indices()->Add(owners.begin(), owners.end());
     }
     response->set_owners_per_key(static_cast<uint32_t>(owners.size()));
@@ -227,6 +229,7 @@ class FakeDirectory::Service final : public v1::Directory::Service {
     ringd::ToProto(it->second.version, response->mutable_previous_version());
     auto applied = it->second.ring->Apply(std::span(&operation, 1));
     if (!applied.ok()) return ToGrpc(applied.status());
+    ringd::ToProto(ring::Compare(*it->second.ring, applied->ring), response->mutable_movement());
     if (!applied->deltas.empty()) Install(name, std::move(applied->ring));
     ringd::ToProto(it->second.version, response->mutable_version());
     return grpc::Status::OK;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "ring/label.h"
 #include "ring/ring.h"
 
 namespace ringd::ring {
@@ -43,11 +44,14 @@ std::vector<Node> Nodes(int count) {
   return nodes;
 }
 
-Ring MakeRing(int nodes) {
-  Settings settings;
-  settings.placement.points_per_weight = kPointsPerNode;
-  settings.default_weight = 1;
-  return *Ring::Create(settings, Nodes(nodes));
+const Settings kSettings{.placement = HashedSettings{.points_per_weight = kPointsPerNode}, .default_weight = 1};
+
+Ring MakeRing(int nodes) { return *Ring::Create(kSettings, Nodes(nodes)); }
+
+// The least that the points of a node cost.
+void AppendPoints(const std::string& id, uint32_t node, std::vector<Point>& points) {
+  NodeLabels labels(LabelTemplate(kDefaultLabel), id);
+  for (uint32_t i = 0; i < kPointsPerNode; ++i) points.emplace_back(HashKey(labels.At(i)), node);
 }
 
 // The points as (position, node) pairs, as other rings keep them.
@@ -76,7 +80,7 @@ BENCHMARK(BM_HashOnly)->Unit(benchmark::kMillisecond);
 
 void BM_Lookup(benchmark::State& state) {
   const Ring ring = MakeRing(100);
-  ForEachKey(state, [&](const std::string& key) { return ring.Owner(ring.Hash(key)); });
+  ForEachKey(state, [&](const std::string& key) { return ring.Owner(ring.Position(key)); });
 }
 BENCHMARK(BM_Lookup)->Unit(benchmark::kMillisecond);
 
@@ -84,7 +88,7 @@ void BM_LookupThreeOwners(benchmark::State& state) {
   const Ring ring = MakeRing(100);
   ForEachKey(state, [&](const std::string& key) {
     std::array<uint32_t, 3> owners;
-    ring.Owners(ring.Hash(key), owners);
+    ring.Owners(ring.Position(key), owners);
     return owners[2];
   });
 }
@@ -146,7 +150,7 @@ BENCHMARK(BM_ApplyAddNode)->Unit(benchmark::kMillisecond);
 void BM_LinearMerge(benchmark::State& state) {
   const Ring ring = MakeRing(kManyNodes);
   std::vector<Point> added;
-  AppendPoints("new", kManyNodes, kPointsPerNode, HashKey, added);
+  AppendPoints("new", kManyNodes, added);
   std::sort(added.begin(), added.end());
   const std::span<const Point> points = ring.points().points();
   for (auto _ : state) {
@@ -159,10 +163,8 @@ void BM_LinearMerge(benchmark::State& state) {
 BENCHMARK(BM_LinearMerge)->Unit(benchmark::kMillisecond);
 
 void BM_Create(benchmark::State& state) {
-  Settings settings;
-  settings.placement.points_per_weight = kPointsPerNode;
   const std::vector<Node> nodes = Nodes(static_cast<int>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(Ring::Create(settings, nodes));
+  for (auto _ : state) benchmark::DoNotOptimize(Ring::Create(kSettings, nodes));
 }
 BENCHMARK(BM_Create)->Arg(1'000)->Arg(kManyNodes)->Unit(benchmark::kMillisecond);
 
@@ -172,7 +174,7 @@ void BM_HashAndSort(benchmark::State& state) {
   for (auto _ : state) {
     std::vector<Point> points;
     points.reserve(nodes.size() * kPointsPerNode);
-    for (uint32_t i = 0; i < nodes.size(); ++i) AppendPoints(nodes[i].id, i, kPointsPerNode, HashKey, points);
+    for (uint32_t i = 0; i < nodes.size(); ++i) AppendPoints(nodes[i].id, i, points);
     std::sort(points.begin(), points.end());
     benchmark::DoNotOptimize(points.data());
   }

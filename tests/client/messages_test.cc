@@ -43,6 +43,53 @@ TEST(Messages, OperationsAreWhatTheySay) {
   EXPECT_EQ(remove.remove().node_id(), "n2");
 }
 
+TEST(Messages, TheMaskOfAnUpdateOfARingNamesJustTheSettingsThatHaveAValue) {
+  const auto paths = [](const UpdateRing& update) {
+    v1::UpdateRingRequest message;
+    ToMessage(update, &message);
+    const auto& mask = message.update_mask().paths();
+    return std::vector<std::string>(mask.begin(), mask.end());
+  };
+  EXPECT_TRUE(paths({}).empty());
+  EXPECT_EQ(paths({.default_weight = 1}), std::vector<std::string>{"default_weight"});
+  EXPECT_EQ(paths({.labels = std::map<std::string, std::string>{}, .history_limits = HistoryLimits{}}),
+            (std::vector<std::string>{"labels", "history_limits"}));
+  v1::UpdateRingRequest message;
+  ToMessage(UpdateRing{.history_limits = HistoryLimits{std::chrono::milliseconds(1'500), 9}}, &message);
+  EXPECT_EQ(message.history_limits().max_age().seconds(), 1);
+  EXPECT_EQ(message.history_limits().max_age().nanos(), 500'000'000);
+  EXPECT_EQ(message.history_limits().max_changes(), 9u);
+}
+
+TEST(Messages, AChangeOfTheHistoryArrivesWhole) {
+  v1::ChangeRecord message;
+  message.mutable_version()->set_epoch(3);
+  message.mutable_version()->set_revision(4);
+  message.set_from_revision(3);
+  message.mutable_checksum()->set_value(17);
+  message.mutable_time()->set_seconds(5);
+  message.set_actor("ops");
+  message.set_reason("why");
+  message.set_request_id("id");
+  message.add_nodes()->mutable_before()->set_id("n1");
+  message.set_nodes_left_out(2);
+  EXPECT_FALSE(ToValue(message).settings.has_value());
+  message.mutable_ring_update()->mutable_before()->set_default_weight(100);
+  message.mutable_ring_update()->mutable_after()->mutable_history_limits()->set_max_changes(9);
+  const ChangeRecord change = ToValue(message);
+  EXPECT_EQ(change.version, (Version{3, 4}));
+  EXPECT_EQ(change.from_revision, 3u);
+  EXPECT_EQ(change.checksum, 17u);
+  EXPECT_EQ(change.time.time_since_epoch(), std::chrono::seconds(5));
+  EXPECT_EQ(change.actor + change.reason + change.request_id, "opswhyid");
+  ASSERT_EQ(change.nodes.size(), 1u);
+  EXPECT_EQ(change.nodes[0].before->id, "n1");
+  EXPECT_FALSE(change.nodes[0].after.has_value());
+  EXPECT_EQ(change.nodes_left_out, 2u);
+  EXPECT_EQ(change.settings->before.default_weight, 100u);
+  EXPECT_EQ(change.settings->after.history_limits, (HistoryLimits{.max_changes = 9}));
+}
+
 TEST(Messages, EveryMutationOptionArrives) {
   v1::MutationOptions message;
   ToMessage(

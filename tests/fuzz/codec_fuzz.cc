@@ -55,7 +55,7 @@ void JudgePlacement(const v1::Placement& placement) {
     Check(absl::IsInvalidArgument(settings.status()), "a placement that is not taken is INVALID_ARGUMENT");
     return;
   }
-  Check(ring::CheckServed(*settings).ok(), "a placement that is taken is served");
+  Check(ring::CheckPlacement(*settings).ok(), "a placement that is taken is served");
   v1::Placement back;
   ToProto(*settings, &back);
   v1::Placement wanted = back;
@@ -65,6 +65,7 @@ void JudgePlacement(const v1::Placement& placement) {
 }
 
 const std::string& IdOf(const ring::AddNode& add) { return add.node.id; }
+const std::string& IdOf(const ring::PutNode& put) { return put.node.id; }
 const std::string& IdOf(const auto& operation) { return operation.id; }
 
 void JudgeOperation(const v1::NodeOperation& message) {

@@ -78,7 +78,7 @@ void JudgeState(const RingState& state) {
     nodes.push_back(node);
   }
   Check(circle == (weight == 0 ? absl::uint128(0) : absl::MakeUint128(1, 0)), "shares sum to the whole");
-  Check(state.ring.point_count() == weight * state.head.settings.placement.points_per_weight, "points by weight");
+  Check(state.ring.point_count() == ring::PointCount(state.head.settings.placement, table.nodes), "points by weight");
   const auto rebuilt = ring::Ring::Create(state.head.settings, std::move(nodes), state.head.next_join_number);
   Check(rebuilt.ok() && rebuilt->checksum() == state.head.checksum && state.ring.checksum() == state.head.checksum,
         "a ring is what its nodes say", state.head.name);
@@ -112,12 +112,14 @@ void JudgeStatus(const grpc::Status& status) {
 }
 
 void JudgeAnswer(const RingState& state, const v1::LookupRequest& request, const v1::LookupResponse& response) {
-  const uint64_t position = request.has_key() ? state.ring.Hash(request.key()) : request.position();
+  const ring::KeyPlace& keys = state.ring.keys();
+  const uint64_t position = request.has_key() ? keys(request.key()) : keys.circle().First(request.position());
   const size_t wanted = request.has_owners() ? request.owners() : 1;
-  const size_t weighted = state.ring.table()->zones.weighted_nodes();
+  const size_t weighted = state.ring.table()->zones.owners();
   std::set<std::string> ids;
   for (const v1::Owner& owner : response.owners()) ids.insert(owner.id());
-  Check(response.hash() == position && response.owners(0).id() == state.ring.node(state.ring.Owner(position)).id,
+  Check(response.hash() == keys.circle().Value(position) &&
+            response.owners(0).id() == state.ring.node(state.ring.Owner(position)).id,
         "the first owner is the owner");
   Check(ids.size() == std::min(wanted, weighted) && ids.size() == static_cast<size_t>(response.owners_size()),
         "owners are distinct, and as many as there are");
@@ -131,7 +133,7 @@ void JudgeAnswer(const RingState& state, const v1::BatchLookupRequest& request,
         "each key has its owners");
   for (int key = 0; key < request.keys_size(); ++key) {
     const uint32_t first = response.owner_indices(key * static_cast<int>(per_key));
-    const uint64_t position = state.ring.Hash(request.keys(key));
+    const uint64_t position = state.ring.Position(request.keys(key));
     Check(response.nodes(static_cast<int>(first)).id() == state.ring.node(state.ring.Owner(position)).id,
           "the first owner is the owner");
   }

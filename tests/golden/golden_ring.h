@@ -15,6 +15,8 @@
 
 #include "ring/hashed_placement.h"
 #include "ring/preset.h"
+#include "ring/ring.h"
+#include "tests/ring/ring_builder.h"
 
 namespace ringd::ring {
 
@@ -63,6 +65,13 @@ class GoldenRing {
     for (const auto& [position, node] : PresetPoints(settings_, views)) {
       points_.insert({position, last_wins ? -int64_t{node} : int64_t{node}, node});
     }
+  }
+
+  // The same nodes in a Ring, added one after the other.
+  Ring Real() const {
+    Ring ring = EmptyRing({.placement = settings_, .default_weight = 1});
+    for (const Node& node : nodes_) ring = With(ring, {Add(node.hash_key, node.weight)});
+    return ring;
   }
 
   const PresetTraits& traits() const { return *FindPreset(settings_.preset); }

@@ -64,11 +64,28 @@ GoldenRing RingOfArticle(const std::string& name, const std::string& phase) {
   return {SettingsOfArticle(name), nodes};
 }
 
+// The node that `phase` removes leaves a ring that it was a part of.
+Ring RealRingOfArticle(const std::string& name, const std::string& phase) {
+  const Ring all = GoldenRing(SettingsOfArticle(name), NodesOfArticle(name)).Real();
+  constexpr std::string_view kMinus = "minus:";
+  return phase.starts_with(kMinus) ? With(all, {Remove(phase.substr(kMinus.size()))}) : all;
+}
+
+// What the original calls the point of a key: it may own the keys before it alone.
+uint64_t PointOf(const Ring& ring, std::string_view key, PointMatch match) {
+  const PointTable& points = ring.points();
+  const uint64_t last = points.points()[points.PointAt(ring.Position(key))].position();
+  const Circle& circle = ring.keys().circle();
+  if (match == PointMatch::kAtOrAfter) return circle.Value(last);
+  return circle.Value(last) == circle.last_value() ? 0 : circle.Value(last) + 1;
+}
+
 constexpr std::string_view kSharedPoint = "shared point";
 
 void ExpectArticles(const std::string& file, size_t keys) {
   size_t seen = 0;
   std::map<std::pair<std::string, std::string>, GoldenRing> rings;
+  std::map<std::pair<std::string, std::string>, Ring> real_rings;
   for (const auto& row : GoldenRows(file, 6)) {
     if (row[1] == kSharedPoint) continue;
     ++seen;
@@ -78,6 +95,13 @@ void ExpectArticles(const std::string& file, size_t keys) {
     const GoldenRing::Answer answer = ring->second.Owner(row[2]);
     EXPECT_EQ(std::to_string(answer.point), row[4]) << row[0] << " " << row[1] << " " << row[2];
     EXPECT_EQ(answer.owner, row[5]) << row[0] << " " << row[1] << " " << row[2];
+    auto real = real_rings.find({row[0], row[1]});
+    if (real == real_rings.end()) {
+      real = real_rings.emplace(std::pair(row[0], row[1]), RealRingOfArticle(row[0], row[1])).first;
+    }
+    EXPECT_EQ(OwnerId(real->second, row[2]), row[5]) << row[0] << " " << row[1] << " " << row[2];
+    EXPECT_EQ(std::to_string(PointOf(real->second, row[2], ring->second.traits().match)), row[4]);
+    EXPECT_EQ(std::to_string(real->second.keys().circle().Value(real->second.Position(row[2]))), row[3]);
   }
   EXPECT_EQ(seen, keys);
 }
@@ -103,7 +127,11 @@ TEST(Golden, SharedPointsOfGluedNamesAreTheNodesAddedLast) {
 void ExpectOwners(const std::string& file, size_t rows, const GoldenRing& ring) {
   const auto golden = GoldenRows(file, 2);
   EXPECT_EQ(golden.size(), rows);
-  for (const auto& row : golden) EXPECT_EQ(ring.Owner(row[0]).owner, row[1]) << file << ": " << row[0];
+  const Ring real = ring.Real();
+  for (const auto& row : golden) {
+    EXPECT_EQ(ring.Owner(row[0]).owner, row[1]) << file << ": " << row[0];
+    EXPECT_EQ(OwnerId(real, row[0]), row[1]) << file << ": " << row[0];
+  }
 }
 
 TEST(Golden, Ketama) {

@@ -50,9 +50,12 @@ GoldenRing Ours(Preset preset, const std::vector<Server>& servers) {
 void ExpectSameOwners(Preset preset, const std::vector<Server>& servers) {
   const Peer peer(preset, servers);
   const GoldenRing ours = Ours(preset, servers);
+  const Ring real = ours.Real();
   for (int i = 0; i < 10'000; ++i) {
     const std::string key = (i % 3 == 0 ? "session/" : "ключ:") + std::to_string(i * 7919);
-    ASSERT_EQ(ours.Owner(key).owner, HashKeyOf(servers.at(peer.Owner(key)))) << key << " of " << servers.size();
+    const std::string owner = HashKeyOf(servers.at(peer.Owner(key)));
+    ASSERT_EQ(ours.Owner(key).owner, owner) << key << " of " << servers.size();
+    ASSERT_EQ(OwnerId(real, key), owner) << key << " of " << servers.size();
   }
 }
 
@@ -93,6 +96,7 @@ TEST(KetamaPeer, GivesASharedPointToTheNodeThatComesFirst) {
     for (const char* key : {"key-1019", "key-2524", "key-2552"}) {
       EXPECT_EQ(HashKeyOf(servers.at(peer.Owner(key))), first) << key;
       EXPECT_EQ(ours.Owner(key).owner, first) << key;
+      EXPECT_EQ(OwnerId(ours.Real(), key), first) << key;
     }
   }
 }

@@ -49,7 +49,7 @@ TEST(Guarantee, WritersAreNotStarvedByReaders) {
         const auto state = (*directory)->Find("r");
         ASSERT_TRUE(state.ok());
         const ring::Ring& ring = (*state)->ring;
-        ASSERT_LT(ring.Owner(ring.Hash("user:" + std::to_string(key))), ring.node_count());
+        ASSERT_LT(ring.Owner(ring.Position("user:" + std::to_string(key))), ring.node_count());
         lookups++;
       }
     });

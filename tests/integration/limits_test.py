@@ -303,12 +303,16 @@ class LimitsTest(LimitsCase):
 
     def test_placement(self):
         """A placement must be named, and what this version does not serve is INVALID_ARGUMENT, not taken as another."""
-        refused = [None, pb.Placement(), pb.Placement(slots=pb.SlotsPlacement()),
-                   pb.Placement(preset=pb.PresetPlacement(preset=pb.PRESET_KETAMA))]
-        refused += [hashed(hash=number) for number in range(2, 15)]
-        refused += [hashed(hash=99), hashed(match=pb.POINT_MATCH_STRICTLY_AFTER), hashed(match=99),
-                    hashed(tie_rule=pb.TIE_RULE_LATER_JOIN), hashed(tie_rule=99), hashed(hash_tag="{}"),
-                    hashed(label="{key}{index}"), hashed(label="{key}-{index}")]
+        def preset(number, **fields):
+            return pb.Placement(preset=pb.PresetPlacement(preset=number, **fields))
+        refused = [None, pb.Placement(), pb.Placement(slots=pb.SlotsPlacement()), preset(0), preset(99),
+                   preset(pb.PRESET_REDIS_CLUSTER), preset(pb.PRESET_NGINX, hash=pb.HASH_FUNCTION_MD5),
+                   preset(pb.PRESET_NGINX, hash_tag="{}"), preset(pb.PRESET_KETAMA, minimum_ring_size=7),
+                   preset(pb.PRESET_ENVOY_RING_HASH, minimum_ring_size=9, maximum_ring_size=8),
+                   preset(pb.PRESET_ENVOY_RING_HASH, maximum_ring_size=8388609)]
+        refused += [hashed(hash=99), hashed(match=99), hashed(tie_rule=99), hashed(hash_tag="{"),
+                    hashed(hash_tag="{}}"), hashed(label="{index}"), hashed(label="{key}{key}{index}"),
+                    hashed(label="{key}"), hashed(label="{name}{key}{index}"), hashed(label="{key}{index}" + "x" * 244)]
         for placement in refused:
             self.refused(INVALID, self.client.CreateRing, ring=self.ring, placement=placement)
         self.refused("NOT_FOUND", self.client.GetRing, ring=self.ring)
@@ -334,8 +338,7 @@ class LimitsTest(LimitsCase):
     def test_not_served_yet(self):
         """What is not served yet is UNIMPLEMENTED with a text that names it, and does nothing."""
         version = self.client.make_ring(self.ring, ["n"])
-        for name in ("UpdateRing", "ImportSlots", "RestoreVersion", "ListRanges", "ListChanges", "ReportWatch",
-                     "ListWatchers"):
+        for name in ("ImportSlots", "ReportWatch", "ListWatchers"):
             self.refused("UNIMPLEMENTED", getattr(self.client, name), reason="NOT_SERVED_YET", mentions=[name])
         for name in ("DiffVersions", "Backup"):
             def stream(name=name):

@@ -80,9 +80,9 @@ class MetricsTest(ProcessCase):
         self.client.make_ring("r", ["a", "b"])
         for code, call in (("NotFound", lambda: self.client.Lookup(ring="absent", key=b"k")),
                            ("InvalidArgument", lambda: self.client.Lookup(ring="", key=b"k")),
-                           ("Unimplemented", lambda: self.client.ListRanges(ring="r"))):
+                           ("Unimplemented", lambda: self.client.ListWatchers(ring="r"))):
             self.assertRaises(Refused, call)
-            method = "ListRanges" if code == "Unimplemented" else "Lookup"
+            method = "ListWatchers" if code == "Unimplemented" else "Lookup"
             page = self.scrape()
             self.assertEqual(page.get("grpc_server_handled_total", grpc_method=method, grpc_code=code), 1, code)
         owners = {}

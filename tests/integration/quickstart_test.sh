@@ -50,7 +50,7 @@ holder=$!
 for _ in $(seq 200); do [ -s "$work/held" ] && break; sleep 0.05; done
 [ -s "$work/held" ] || fail 'the ports are not held'
 
-# A first run shows five nodes, then six, with all moved keys on the sixth.
+# A first run shows five nodes, a plan, then six, with all moved keys on the sixth.
 run --bin-dir "$bin"
 says '^Port 7440 is taken: gRPC listens on the free port [0-9]+\.$'
 says '^Port 7441 is taken: HTTP listens on the free port [0-9]+\.$'
@@ -58,6 +58,7 @@ for node in n1 n2 n3 n4 n5; do
   [ "$(grep -cE "^  $node +[0-9]+ +[0-9.]+% +[0-9.]+%$" "$output")" -eq 2 ] || fail "$node is not in both tables"
 done
 [ "$(grep -cE '^  n6 +[0-9]+ +[0-9.]+% +[0-9.]+%$' "$output")" -eq 1 ] || fail 'n6 is not in the second table alone'
+[ "$(grep -cE '^  n[1-5] +n6 +[0-9.]+%$' "$output")" -eq 5 ] || fail 'the plan does not show what each node would give to n6'
 says '^[1-9][0-9]* of [0-9]+ keys moved, all of them to n6'
 says '^  gRPC      127\.0\.0\.1:[0-9]+'
 says '^  stop it   .*quickstart\.sh .*--stop$'

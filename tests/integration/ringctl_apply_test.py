@@ -63,7 +63,7 @@ class RingctlApplyTest(RingctlCase):
             self.out("diff", self.ring, "-f", self.file(self.export(form)))
 
     def test_adds_updates_and_removes_as_one_change(self):
-        self.assertEqual(self.apply(THREE), 'nodes of ring "%s" changed (3 added): revision 1 -> 2\n' % self.ring)
+        self.assertEqual(self.apply(THREE), 'nodes of ring "%s" changed (3 added): revision 1 -> 2, 0.0%% moved\n' % self.ring)
         nodes = self.nodes()
         self.assertEqual([nodes["n1"][key] for key in ("address", "zone", "weight", "hash_key")],
                          ["10.0.0.1:1", "a", 100, "n1"])
@@ -258,7 +258,7 @@ class RingctlApplyTest(RingctlCase):
         changed = THREE.replace("weight: 50", "weight: 60") + "- id: n4\n"
         text = self.diff(changed, code=1, differs=True)
         self.assertRegex(text, r"^CHANGE +ID +FIELD +BEFORE +AFTER\nupdate +n2 +weight +50 +60\nadd +n4 +weight +- +100\n")
-        self.assertIn("\n1 added, 1 updated\n", text)
+        self.assertRegex(text, r"\n1 added, 1 updated, [0-9.]+% moved\n\nFROM +TO +MOVES\nn[1-3] +n[24] +[0-9.]+%\n")
         self.assertEqual(self.diff(changed, "-o", "tsv", code=1, differs=True),
                          "update\tn2\tweight\t50\t60\nadd\tn4\tweight\t\t100\n")
         document = json.loads(self.diff(changed, "-o", "json", code=1, differs=True))

@@ -184,7 +184,9 @@ class RingctlCompletionTest(RingctlCase):
         """What they mean stands behind them."""
         answer = self.out("__complete", "ring", "")
         self.assertEqual(answer, "words\ncreate\tmake an empty ring\nget\tshow a ring and its nodes with their shares\n"
-                                 "list\tlist the rings\ndelete\tdelete a ring with its nodes and its history\n")
+                                 "list\tlist the rings\nupdate\tchange settings of a ring, which moves no key\n"
+                                 "restore\tgo back to the nodes of an earlier version, as a new change\n"
+                                 "delete\tdelete a ring with its nodes and its history\n")
         self.assertEqual(self.out("__complete", "ring", "get", ""), "words\ncache\t5 nodes\nsessions\t0 nodes\n")
         self.assertEqual(self.fish("ringctl node list "), ["cache", "sessions"])
 

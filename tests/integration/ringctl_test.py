@@ -234,7 +234,13 @@ class RingctlTest(RingctlCase):
         text = self.out("node", "remove", self.ring, "n1", "--dry-run")
         self.assertIn("revision 2 -> 3", text)
         self.assertIn("needs --force", text)
-        plan = self.json("node", "add", self.ring, "n2", "--dry-run")["plan"]
+        self.assertRegex(text, r"FROM +TO +MOVES\nn1 +- +100.00%\n")
+        self.assertIn("share / expected share: 1.000..1.000 before, no weighted node after", text)
+        answer = self.json("node", "add", self.ring, "n2", "--dry-run")
+        plan = answer["plan"]
+        [pair] = answer["movement"]["pairs"]
+        self.assertEqual((pair["from"], pair["to"], pair["share"]),
+                         ("n1", "n2", answer["movement"]["moved_share"]))
         self.assertEqual([node["id"] for node in plan["nodes"]], ["n1", "n2"])
         self.assertFalse(plan["force_needed"])
         self.out("ring", "delete", self.ring, "--dry-run")

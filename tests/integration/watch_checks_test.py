@@ -99,7 +99,7 @@ class WatchChecksTest(unittest.TestCase):
                 ("added of 'a'", [snapshot(3, "a"), change(3, a="added")], None),
                 ("removed of 'b'", [snapshot(3, "a"), change(3, b="removed")], None),
                 ("updated of 'b'", [snapshot(3, "a"), change(3, b="updated")], None),
-                ("without nodes", [snapshot(3, "a"), change(3)], None),
+                ("changes nothing", [snapshot(3, "a"), change(3)], None),
                 ("heartbeat names", [snapshot(3, "a"), heartbeat()], None),
                 ("heartbeat names", [snapshot(3, "a"), heartbeat(4)], None),
                 ("heartbeat names", [snapshot(3, "a"), heartbeat(3), heartbeat(3)], None),

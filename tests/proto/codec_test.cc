@@ -47,7 +47,7 @@ TEST(Codec, PlacementFillsInItsDefaults) {
   message.mutable_hashed();
   const auto settings = FromProto(message);
   ASSERT_TRUE(settings.ok());
-  EXPECT_EQ(*settings, ring::HashedSettings());
+  EXPECT_EQ(*settings, ring::Placement(ring::HashedSettings()));
   v1::Placement full;
   ToProto(*settings, &full);
   EXPECT_EQ(full.hashed().hash(), v1::HASH_FUNCTION_XXH3_64);
@@ -60,19 +60,55 @@ TEST(Codec, PlacementFillsInItsDefaults) {
 
 TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
   EXPECT_EQ(FromProto(v1::Placement()).status().code(), absl::StatusCode::kInvalidArgument);
-  v1::Placement slots, preset, hash, label, match, tie, tag, unknown;
+  v1::Placement slots, redis, hash, match, tie, preset;
   slots.mutable_slots();
-  preset.mutable_preset()->set_preset(v1::PRESET_KETAMA);
-  hash.mutable_hashed()->set_hash(v1::HASH_FUNCTION_MD5);
-  label.mutable_hashed()->set_label("{key}{index}");
-  match.mutable_hashed()->set_match(v1::POINT_MATCH_STRICTLY_AFTER);
-  tie.mutable_hashed()->set_tie_rule(v1::TIE_RULE_LATER_JOIN);
-  tag.mutable_hashed()->set_hash_tag("{}");
-  unknown.mutable_hashed()->set_hash(static_cast<v1::HashFunction>(99));
-  for (const v1::Placement& placement : {slots, preset, hash, label, match, tie, tag, unknown}) {
+  redis.mutable_preset()->set_preset(v1::PRESET_REDIS_CLUSTER);
+  hash.mutable_hashed()->set_hash(static_cast<v1::HashFunction>(99));
+  match.mutable_hashed()->set_match(static_cast<v1::PointMatch>(99));
+  tie.mutable_hashed()->set_tie_rule(static_cast<v1::TieRule>(99));
+  preset.mutable_preset()->set_preset(static_cast<v1::Preset>(99));
+  for (const v1::Placement& placement : {slots, redis, hash, match, tie, preset}) {
     const absl::Status status = FromProto(placement).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
     EXPECT_EQ(ring::ReasonOf(status), ring::kNotServedYet) << placement.ShortDebugString();
+  }
+  v1::Placement label, tag, nameless, no_choice;
+  label.mutable_hashed()->set_label("{name}{index}");
+  tag.mutable_hashed()->set_hash_tag("{");
+  nameless.mutable_preset();
+  no_choice.mutable_preset()->set_preset(v1::PRESET_NGINX);
+  no_choice.mutable_preset()->set_hash(v1::HASH_FUNCTION_MD5);
+  v1::Placement sizes;
+  sizes.mutable_preset()->set_preset(v1::PRESET_NGINX);
+  sizes.mutable_preset()->set_minimum_ring_size(1'024);
+  for (const v1::Placement& placement : {label, tag, nameless, no_choice, sizes}) {
+    const absl::Status status = FromProto(placement).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
+    EXPECT_EQ(ring::ReasonOf(status), ring::kInvalidField) << placement.ShortDebugString();
+  }
+}
+
+TEST(Codec, PlacementComesBackAsItWas) {
+  v1::Placement hashed, twemproxy, envoy;
+  hashed.mutable_hashed()->set_hash(v1::HASH_FUNCTION_MD5);
+  hashed.mutable_hashed()->set_label("{key}{index}");
+  hashed.mutable_hashed()->set_match(v1::POINT_MATCH_STRICTLY_AFTER);
+  hashed.mutable_hashed()->set_tie_rule(v1::TIE_RULE_LATER_JOIN);
+  hashed.mutable_hashed()->set_hash_tag("{}");
+  hashed.mutable_hashed()->set_points_per_weight(160);
+  twemproxy.mutable_preset()->set_preset(v1::PRESET_TWEMPROXY);
+  twemproxy.mutable_preset()->set_hash(v1::HASH_FUNCTION_MURMUR2_32);
+  twemproxy.mutable_preset()->set_hash_tag("{}");
+  envoy.mutable_preset()->set_preset(v1::PRESET_ENVOY_RING_HASH);
+  envoy.mutable_preset()->set_hash(v1::HASH_FUNCTION_XXH64);
+  envoy.mutable_preset()->set_minimum_ring_size(12);
+  envoy.mutable_preset()->set_maximum_ring_size(34);
+  for (const v1::Placement& placement : {hashed, twemproxy, envoy}) {
+    const auto settings = FromProto(placement);
+    ASSERT_TRUE(settings.ok()) << settings.status();
+    v1::Placement back;
+    ToProto(*settings, &back);
+    EXPECT_EQ(back.DebugString(), placement.DebugString());
   }
 }
 
@@ -123,6 +159,18 @@ TEST(Codec, OperationMustBeOneOfThree) {
   v1::NodeOperation remove;
   remove.mutable_remove()->set_node_id("n1");
   EXPECT_EQ(std::get<ring::RemoveNode>(*FromProto(remove)).id, "n1");
+}
+
+TEST(Codec, AMovementLeavesOutNobodyAndABalanceThatThereIsNot) {
+  v1::Movement message;
+  ToProto(ring::Movement{.moved_share = 0.5,
+                         .pairs = {{"a", "b", 0.5}, {"", "c", 0.25}, {"d", "", 0.125}},
+                         .other_pairs_share = 0.125,
+                         .balance_after = {.max_ratio = 1.5, .min_ratio = 0.25}},
+          &message);
+  EXPECT_EQ(message.ShortDebugString(),
+            R"(moved_share: 0.5 pairs { from: "a" to: "b" share: 0.5 } pairs { to: "c" share: 0.25 } )"
+            R"(pairs { from: "d" share: 0.125 } other_pairs_share: 0.125 after { max_ratio: 1.5 min_ratio: 0.25 })");
 }
 
 TEST(Codec, ChangeOfANodeSaysWhatHappened) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,13 @@ TEST(NodeDigest, ReadsEveryFieldButTheJoinNumber) {
   EXPECT_FALSE(changed([](Node& node) { node.join_number = 9; }));
 }
 
+TEST(NodeDigest, ReadsTheJoinNumberWhereTheOrderDoes) {
+  Node later = kPlain;
+  later.join_number++;
+  EXPECT_NE(NodeDigest(later, NodeOrder::kLaterJoinFirst), NodeDigest(kPlain, NodeOrder::kLaterJoinFirst));
+  EXPECT_NE(NodeDigest(kPlain, NodeOrder::kEarlierJoinFirst), NodeDigest(kPlain));
+}
+
 TEST(NodeDigest, KeepsFieldsApart) {
   Node a = kPlain;
   a.address = "xy";
@@ -68,6 +76,8 @@ TEST(RingChecksum, HasTheGoldenValues) {
   EXPECT_EQ(Ring::Create(Settings{}, {kIdle, kFull, kPlain})->checksum(), 0x908ED22D95FAE17CULL);
 }
 
+HashedSettings& HashedOf(Settings& settings) { return std::get<HashedSettings>(settings.placement); }
+
 TEST(RingChecksum, ReadsEverySetting) {
   const PointTable none;
   const uint64_t checksum = RingChecksum(Settings{}, {}, none);
@@ -77,13 +87,31 @@ TEST(RingChecksum, ReadsEverySetting) {
     return RingChecksum(settings, {}, none) != checksum;
   };
   EXPECT_TRUE(changed([](Settings& s) { s.default_weight = 1; }));
-  EXPECT_TRUE(changed([](Settings& s) { s.placement.points_per_weight = 3; }));
-  EXPECT_TRUE(changed([](Settings& s) { s.placement.hash = static_cast<HashFunction>(2); }));
-  EXPECT_TRUE(changed([](Settings& s) { s.placement.label = "{key}{index}"; }));
-  EXPECT_TRUE(changed([](Settings& s) { s.placement.match = PointMatch::kStrictlyAfter; }));
-  EXPECT_TRUE(changed([](Settings& s) { s.placement.tie_rule = TieRule::kLaterJoin; }));
-  EXPECT_TRUE(changed([](Settings& s) { s.placement.hash_tag = "{}"; }));
+  EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).points_per_weight = 3; }));
+  EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).hash = static_cast<HashFunction>(2); }));
+  EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).label = "{key}{index}"; }));
+  EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).match = PointMatch::kStrictlyAfter; }));
+  EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).tie_rule = TieRule::kLaterJoin; }));
+  EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).hash_tag = "{}"; }));
   EXPECT_FALSE(changed([](Settings&) {}));
+}
+
+TEST(RingChecksum, ReadsEverySettingOfAPreset) {
+  const PointTable none;
+  Settings envoy{.placement = DefaultsOf(Preset::kEnvoyRingHash)};
+  auto& settings = std::get<PresetSettings>(envoy.placement);
+  std::set<uint64_t> checksums = {RingChecksum(Settings{}, {}, none), RingChecksum(envoy, {}, none)};
+  settings.minimum_ring_size++;
+  checksums.insert(RingChecksum(envoy, {}, none));
+  settings.maximum_ring_size--;
+  checksums.insert(RingChecksum(envoy, {}, none));
+  settings.hash_tag = "{}";
+  checksums.insert(RingChecksum(envoy, {}, none));
+  settings.hash = HashFunction::kMd5;
+  checksums.insert(RingChecksum(envoy, {}, none));
+  settings.preset = Preset::kNginx;
+  checksums.insert(RingChecksum(envoy, {}, none));
+  EXPECT_EQ(checksums.size(), 7u);
 }
 
 TEST(RingChecksum, ReadsTheTableAndNotOnlyTheNodes) {

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "ring/error.h"
+#include "ring/label.h"
 
 namespace ringd::ring {
 namespace {
@@ -17,60 +19,62 @@ constexpr uint64_t kTop = UINT64_MAX;
 
 std::vector<Point> PointsOf(const PointTable& table) { return {table.points().begin(), table.points().end()}; }
 
-TEST(CheckServed, ServesTheDefaults) {
-  EXPECT_TRUE(CheckServed(HashedSettings{}).ok());
+TEST(CheckHashed, ServesTheDefaults) {
+  EXPECT_TRUE(CheckHashed(HashedSettings{}).ok());
   HashedSettings settings;
   for (const uint32_t value : {1u, 160u, 65'536u}) {
     settings.points_per_weight = value;
-    EXPECT_TRUE(CheckServed(settings).ok()) << value;
+    EXPECT_TRUE(CheckHashed(settings).ok()) << value;
   }
 }
 
 // B30 (envoyproxy/envoy#31724): a legal-looking configuration must not make a ring without points.
-TEST(CheckServed, RefusesPointsPerWeightOutOfBounds) {
+TEST(CheckHashed, RefusesPointsPerWeightOutOfBounds) {
   HashedSettings settings;
   for (const uint32_t value : {0u, 65'537u, 1u << 31}) {
     settings.points_per_weight = value;
-    const absl::Status status = CheckServed(settings);
+    const absl::Status status = CheckHashed(settings);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ReasonOf(status), kInvalidField);
     EXPECT_EQ(std::string(status.message()), "points_per_weight " + std::to_string(value) + " is out of 1..65536");
   }
 }
 
-TEST(CheckServed, SaysWhatIsNotServedYet) {
+absl::Status StatusWith(const std::function<void(HashedSettings&)>& change) {
+  HashedSettings settings;
+  change(settings);
+  return CheckHashed(settings);
+}
+
+TEST(CheckHashed, TakesEveryChoice) {
+  EXPECT_TRUE(StatusWith([](auto& s) { s.hash = HashFunction::kMd5; }).ok());
+  EXPECT_TRUE(StatusWith([](auto& s) { s.label = "{index}/{key}"; }).ok());
+  EXPECT_TRUE(StatusWith([](auto& s) { s.match = PointMatch::kStrictlyAfter; }).ok());
+  EXPECT_TRUE(StatusWith([](auto& s) { s.tie_rule = TieRule::kLaterJoin; }).ok());
+  EXPECT_TRUE(StatusWith([](auto& s) { s.hash_tag = "{}"; }).ok());
+  EXPECT_TRUE(StatusWith([](auto& s) { s.label = "{key}", s.points_per_weight = 1; }).ok());
+}
+
+TEST(CheckHashed, SaysWhatItDoesNotKnow) {
   const auto refused = [](auto change) {
-    HashedSettings settings;
-    change(settings);
-    const absl::Status status = CheckServed(settings);
+    const absl::Status status = StatusWith(change);
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ReasonOf(status), kNotServedYet);
     return std::string(status.message());
   };
   EXPECT_EQ(refused([](auto& s) { s.hash = static_cast<HashFunction>(99); }), "hash function 99 is not served yet");
-  EXPECT_EQ(refused([](auto& s) { s.label = "{key}-{index}"; }), "label \"{key}-{index}\" is not served yet");
-  EXPECT_EQ(refused([](auto& s) { s.match = PointMatch::kStrictlyAfter; }), "point match 2 is not served yet");
-  EXPECT_EQ(refused([](auto& s) { s.tie_rule = TieRule::kLaterJoin; }), "tie rule 2 is not served yet");
-  EXPECT_EQ(refused([](auto& s) { s.hash_tag = "{}"; }), "hash_tag \"{}\" is not served yet");
+  EXPECT_EQ(refused([](auto& s) { s.match = static_cast<PointMatch>(3); }), "point match 3 is not served yet");
+  EXPECT_EQ(refused([](auto& s) { s.tie_rule = static_cast<TieRule>(3); }), "tie rule 3 is not served yet");
 }
 
-TEST(AppendPoints, HashesKeyHashAndIndex) {
-  std::vector<std::string> labels;
-  std::vector<Point> points = {Point(1, 0)};
-  AppendPoints(
-      "a:1", 7, 12,
-      [&](std::string_view label) {
-        labels.emplace_back(label);
-        return uint64_t{labels.size()};
-      },
-      points);
-  ASSERT_EQ(labels.size(), 12u);
-  EXPECT_EQ(labels[0], "a:1#0");
-  EXPECT_EQ(labels[9], "a:1#9");
-  EXPECT_EQ(labels[11], "a:1#11");
-  ASSERT_EQ(points.size(), 13u);
-  EXPECT_EQ(points[0], Point(1, 0)) << "what was there stays";
-  EXPECT_EQ(points[12], Point(12, 7));
+TEST(CheckHashed, RefusesALabelThatPutsAllPointsInOnePlace) {
+  const absl::Status status = StatusWith([](auto& s) { s.label = "node {key}"; });
+  EXPECT_EQ(ReasonOf(status), kInvalidField);
+  EXPECT_EQ(
+      std::string(status.message()),
+      "label \"node {key}\" without {index} gives all points of a node one position; points_per_weight must be 1");
+  EXPECT_EQ(ReasonOf(StatusWith([](auto& s) { s.label = "{index}"; })), kInvalidField);
+  EXPECT_EQ(ReasonOf(StatusWith([](auto& s) { s.hash_tag = "{"; })), kInvalidField);
 }
 
 TEST(PointTable, IsEmptyWithoutPoints) {
@@ -166,6 +170,13 @@ TEST(PointTable, MergesToAndFromNothing) {
   EXPECT_EQ(one.Merge(std::vector<uint32_t>{PointTable::kGone}, {}).size(), 0u);
 }
 
+TEST(PointTable, OrdersSharedPositionsByRank) {
+  const std::vector<Point> points = {Point(7, 0), Point(7, 1), Point(7, 2), Point(5, 0), Point(9, 1)};
+  const std::vector<uint64_t> ranks = {3, 1, 2};
+  EXPECT_EQ(PointsOf(PointTable(points, ranks)),
+            (std::vector<Point>{Point(5, 0), Point(7, 1), Point(7, 2), Point(7, 0), Point(9, 1)}));
+}
+
 TEST(Arcs, SumDistancesToThePointBefore) {
   const PointTable table(std::vector<Point>{Point(10, 0), Point(30, 1), Point(35, 0), Point(35, 1)});
   const std::vector<absl::uint128> arcs = Arcs(table, 3);
@@ -181,25 +192,18 @@ TEST(Arcs, GiveTheWholeCircleToTheFirstOfEqualPoints) {
 }
 
 // B12 (uber-node/ringpop-node#241): key and index are joined so that no two (key, index) share a label.
-TEST(AppendPoints, NeverGluesTwoPointsTogether) {
+TEST(DefaultLabel, NeverGluesTwoPointsTogether) {
+  const LabelTemplate label(kDefaultLabel);
+  EXPECT_FALSE(label.MayGlue());
   for (const std::vector<std::string>& keys : {std::vector<std::string>{"s1:1", "s1:11", "s2:2", "s2:5"},
                                                {"a1", "a", "a11", "a111"},
                                                {"a#1", "a", "a#", "#"}}) {
     std::set<std::string> labels;
-    std::vector<Point> points;
-    for (uint32_t node = 0; node < keys.size(); ++node) {
-      AppendPoints(
-          keys[node], node, 100,
-          [&](std::string_view label) {
-            labels.emplace(label);
-            return HashKey(label);
-          },
-          points);
+    for (const std::string& key : keys) {
+      NodeLabels of_key(label, key);
+      for (uint32_t i = 0; i < 100; ++i) labels.emplace(of_key.At(i));
     }
     EXPECT_EQ(labels.size(), 400u);
-    std::set<uint64_t> positions;
-    for (const Point& point : points) positions.insert(point.position());
-    EXPECT_EQ(positions.size(), 400u);
   }
 }
 

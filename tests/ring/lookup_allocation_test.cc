@@ -19,7 +19,7 @@ TEST(Lookup, AllocatesNothing) {
   uint64_t sum = 0;
   const size_t before = allocations;
   for (uint64_t i = 0; i < 1000; ++i) {
-    const uint64_t position = ring.Hash(std::string_view(reinterpret_cast<const char*>(&i), sizeof(i)));
+    const uint64_t position = ring.Position(std::string_view(reinterpret_cast<const char*>(&i), sizeof(i)));
     sum += ring.Owner(position) + ring.node(ring.Owner(position)).weight + ring.Find("n42");
     for (const size_t n : {1, 3, 64}) sum += ring.Owners(position, std::span(owners).first(n));
   }

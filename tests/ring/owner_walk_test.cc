@@ -13,8 +13,8 @@ namespace ringd::ring {
 namespace {
 
 // One point a node, at 10, 20, 30, ... in the order given; ids n0, n1, ...
-struct Circle {
-  explicit Circle(const std::vector<std::string>& zones) {
+struct Walk {
+  explicit Walk(const std::vector<std::string>& zones) {
     std::vector<Point> points;
     std::vector<NodePtr> nodes;
     for (uint32_t i = 0; i < zones.size(); ++i) {
@@ -22,7 +22,7 @@ struct Circle {
       points.emplace_back((i + 1) * 10, i);
     }
     table = PointTable(points);
-    spread = ZoneSpread(nodes);
+    spread = ZoneSpread(nodes, std::vector<bool>(nodes.size(), true));
   }
   std::vector<uint32_t> Owners(uint64_t position, size_t n) const {
     std::vector<uint32_t> owners(n);
@@ -38,7 +38,7 @@ using Indices = std::vector<uint32_t>;
 
 // B47 (uber/ringpop-go#213): in order of first appearance, clockwise.
 TEST(ZoneSpread, WalksInOrderWithoutZones) {
-  const Circle circle({"", "", "", ""});
+  const Walk circle({"", "", "", ""});
   EXPECT_EQ(circle.Owners(15, 3), (Indices{1, 2, 3}));
   EXPECT_EQ(circle.Owners(35, 3), (Indices{3, 0, 1})) << "past the wrap";
   EXPECT_EQ(circle.Owners(41, 1), (Indices{0}));
@@ -46,7 +46,7 @@ TEST(ZoneSpread, WalksInOrderWithoutZones) {
 }
 
 TEST(ZoneSpread, TakesOneOfEachZoneBeforeASecondOfAny) {
-  const Circle circle({"a", "a", "a", "b", "b", "c"});
+  const Walk circle({"a", "a", "a", "b", "b", "c"});
   EXPECT_EQ(circle.Owners(0, 2), (Indices{0, 3}));
   EXPECT_EQ(circle.Owners(0, 3), (Indices{0, 3, 5}));
   EXPECT_EQ(circle.Owners(0, 4), (Indices{0, 3, 5, 1}));
@@ -56,12 +56,12 @@ TEST(ZoneSpread, TakesOneOfEachZoneBeforeASecondOfAny) {
 }
 
 TEST(ZoneSpread, TreatsNodesWithoutZoneAsOneZone) {
-  const Circle circle({"", "", "a", ""});
+  const Walk circle({"", "", "a", ""});
   EXPECT_EQ(circle.Owners(0, 3), (Indices{0, 2, 1}));
 }
 
 TEST(ZoneSpread, IsPrefixStable) {
-  const Circle circle({"a", "b", "a", "", "c", "a", "b", ""});
+  const Walk circle({"a", "b", "a", "", "c", "a", "b", ""});
   for (uint64_t position = 0; position < 90; position += 5) {
     const Indices all = circle.Owners(position, 8);
     for (size_t n = 1; n < 8; ++n) {
@@ -72,7 +72,7 @@ TEST(ZoneSpread, IsPrefixStable) {
 
 // B49 (cortexproject/cortex#5411): 3 zones of 4 nodes, n = 1..13; and one zone of 2.
 TEST(ZoneSpread, NeverAnswersFewerThanThereAre) {
-  const Circle circle({"a", "a", "a", "a", "b", "b", "b", "b", "c", "c", "c", "c"});
+  const Walk circle({"a", "a", "a", "a", "b", "b", "b", "b", "c", "c", "c", "c"});
   for (size_t n = 1; n <= 13; ++n) {
     const Indices owners = circle.Owners(25, n);
     ASSERT_EQ(owners.size(), std::min<size_t>(n, 12));
@@ -80,15 +80,15 @@ TEST(ZoneSpread, NeverAnswersFewerThanThereAre) {
     for (const uint32_t owner : owners) ++of_zone[owner / 4];
     EXPECT_LE(std::max({of_zone[0], of_zone[1], of_zone[2]}) - std::min({of_zone[0], of_zone[1], of_zone[2]}), 1u);
   }
-  EXPECT_EQ(Circle({"a", "a"}).Owners(0, 2), (Indices{0, 1}));
+  EXPECT_EQ(Walk({"a", "a"}).Owners(0, 2), (Indices{0, 1}));
 }
 
 TEST(ZoneSpread, FindsAll64) {
-  const Circle one_zone(std::vector<std::string>(100, "a"));
+  const Walk one_zone(std::vector<std::string>(100, "a"));
   EXPECT_EQ(one_zone.Owners(0, 64).size(), 64u);
   std::vector<std::string> zones;
   for (int i = 0; i < 100; ++i) zones.push_back("z" + std::to_string(i));
-  const Indices owners = Circle(zones).Owners(0, 64);
+  const Indices owners = Walk(zones).Owners(0, 64);
   ASSERT_EQ(owners.size(), 64u);
   EXPECT_EQ(owners[63], 63u);
 }

@@ -13,10 +13,7 @@
 namespace ringd::ring {
 
 inline Settings SettingsOf(uint32_t points_per_weight, uint32_t default_weight = 1) {
-  Settings settings;
-  settings.placement.points_per_weight = points_per_weight;
-  settings.default_weight = default_weight;
-  return settings;
+  return {.placement = HashedSettings{.points_per_weight = points_per_weight}, .default_weight = default_weight};
 }
 
 inline Ring EmptyRing(const Settings& settings) {
@@ -59,7 +56,7 @@ inline std::vector<Node> NodesOf(const Ring& ring) {
 }
 
 inline std::string OwnerId(const Ring& ring, uint64_t position) { return ring.node(ring.Owner(position)).id; }
-inline std::string OwnerId(const Ring& ring, const std::string& key) { return OwnerId(ring, ring.Hash(key)); }
+inline std::string OwnerId(const Ring& ring, const std::string& key) { return OwnerId(ring, ring.Position(key)); }
 
 inline std::vector<std::string> OwnerIds(const Ring& ring, uint64_t position, size_t n) {
   std::vector<uint32_t> owners(n);

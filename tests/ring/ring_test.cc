@@ -42,13 +42,12 @@ TEST(RingCreate, MakesAnEmptyRing) {
   EXPECT_EQ(ring.point_count(), 0u);
   EXPECT_EQ(ring.total_weight(), 0u);
   EXPECT_EQ(ring.next_join_number(), 1u);
-  EXPECT_EQ(ring.table()->Imbalance(), 0.0);
+  EXPECT_EQ(ring.table()->BalanceOfNodes().max_ratio, 0.0);
   EXPECT_EQ(ring.Find("n1"), 0u);
 }
 
 TEST(RingCreate, RefusesSettingsThatAreNotServed) {
-  Settings settings;
-  settings.placement.hash_tag = "{}";
+  const Settings settings{.placement = HashedSettings{.hash_tag = "{"}};
   EXPECT_EQ(Ring::Create(settings, {}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -169,6 +168,48 @@ TEST(RingApply, GivesAReaddedNodeANewJoinNumber) {
   EXPECT_EQ(again.checksum(), ring.checksum()) << "join numbers are no content where ties go by id";
 }
 
+TEST(RingApply, PutsANodeJustAsItIs) {
+  const Ring ring = RingOf(4, {"a", "b"});
+  const Ring without = With(ring, {Remove("a")});
+  const Ring back = With(without, {PutNode{.node = ring.node(0)}});
+  EXPECT_EQ(NodesOf(back), NodesOf(ring));
+  EXPECT_EQ(back.next_join_number(), 3u);
+  EXPECT_EQ(back.checksum(), ring.checksum());
+  EXPECT_TRUE(Change(ring, {PutNode{.node = ring.node(0)}}).deltas.empty());
+  Node later = ring.node(0);
+  later.join_number = 9;
+  EXPECT_EQ(With(without, {PutNode{.node = later}}).next_join_number(), 10u) << "above every one";
+  EXPECT_EQ(With(ring, {PutNode{.node = {.id = "c", .weight = 1}}}).node(2).hash_key, "c");
+}
+
+TEST(RingApply, PutsANodeInThePlaceOfTheOneOfItsId) {
+  const Ring ring = RingOf(4, {"a", "b"});
+  Node other = ring.node(0);
+  other.hash_key = "x";
+  const Applied applied = Change(ring, {PutNode{.node = other}});
+  EXPECT_EQ(*applied.deltas.at(0).before, ring.node(0));
+  EXPECT_EQ(applied.ring.node(0), other);
+  const Ring built = *Ring::Create(ring.settings(), NodesOf(applied.ring));
+  EXPECT_EQ(applied.ring.checksum(), built.checksum()) << "its points are those of its new hash_key";
+  other.hash_key = "b";
+  EXPECT_EQ(RefusalOf(ring, {PutNode{.node = other}}).reason, "HASH_KEY_TAKEN");
+  Node b = ring.node(1);
+  b.hash_key = "a";
+  const Ring swapped = With(ring, {PutNode{.node = other}, PutNode{.node = b}});
+  EXPECT_EQ(swapped.node(0).hash_key, "b");
+}
+
+TEST(Ring, GetsAnotherDefaultWeightAndKeepsNodesAndPoints) {
+  const Ring ring = RingOf(4, {"a", "b"});
+  const Ring next = ring.WithDefaultWeight(7);
+  EXPECT_EQ(next.settings().default_weight, 7u);
+  EXPECT_EQ(next.table(), ring.table());
+  EXPECT_EQ(&next.points(), &ring.points());
+  EXPECT_EQ(next.checksum(), Ring::Create(next.settings(), NodesOf(ring))->checksum());
+  EXPECT_NE(next.checksum(), ring.checksum());
+  EXPECT_EQ(next.WithDefaultWeight(1).checksum(), ring.checksum());
+}
+
 TEST(RingApply, NamesNodeAndReasonWhenItRefuses) {
   const Ring ring = RingOf(2, {"a", "b"});
   using Code = absl::StatusCode;
@@ -239,11 +280,11 @@ TEST(Ring, MeasuresImbalanceAgainstWeights) {
   const Ring one = RingOf(3, {"a"});
   EXPECT_EQ(one.table()->arcs[0], WholeCircle());
   EXPECT_EQ(one.table()->ShareOf(0), 1.0);
-  EXPECT_EQ(one.table()->Imbalance(), 1.0);
+  EXPECT_EQ(one.table()->BalanceOfNodes().max_ratio, 1.0);
   const Ring ring = With(EmptyRing(SettingsOf(100)), {Add("a", 1), Add("b", 3), Add("c", 0)});
   EXPECT_EQ(ring.table()->ShareOf(2), 0.0);
   EXPECT_NEAR(ring.table()->ShareOf(1), 0.75, 0.06);
-  EXPECT_DOUBLE_EQ(ring.table()->Imbalance(),
+  EXPECT_DOUBLE_EQ(ring.table()->BalanceOfNodes().max_ratio,
                    std::max(ring.table()->ShareOf(0) / 0.25, ring.table()->ShareOf(1) / 0.75));
 }
 

@@ -212,7 +212,7 @@ class DirectoryRace : public ::testing::Test {
       if (const auto state = directory_->Find(answer.ring); state.ok()) {
         const ring::Ring& ring = (*state)->ring;
         answer.version = (*state)->head.version;
-        if (ring.HasOwners()) answer.owner = ring.node(ring.Owner(ring.Hash("key-" + std::to_string(i)))).id;
+        if (ring.HasOwners()) answer.owner = ring.node(ring.Owner(ring.Position("key-" + std::to_string(i)))).id;
       }
       answer.after = EntriesOf(answer.ring);
       answers.push_back(std::move(answer));

@@ -209,6 +209,7 @@ class DirectoryRetry : public ::testing::Test {
   }
   // Expects the answer that a change to 1/2 had, and that nothing happened since.
   void ExpectAsFirst(const absl::StatusOr<MutationResult>& result) {
+    EXPECT_THAT(Answer(result).movement.pairs, ElementsAre(ring::MovedPair{"", "n1", 1}));
     EXPECT_EQ(ToString(Answer(result).version), "1/2");
     EXPECT_EQ(ToString(Answer(result).previous_version), "1/1");
   }
@@ -311,11 +312,13 @@ TEST_F(DirectoryRetry, OfADeletionIsAnsweredAsTheFirstForTenMinutes) {
   directory_.Make("r", {"n1"});
   const Mutation drop = WithId(Forced(Delete("r")), "id", 1);
   EXPECT_EQ(ToString(directory_.Do(drop).version), "1/2");
+  const ring::MovedPair all{"n1", "", 1};
   directory_.now += absl::Minutes(10);
   for (int start = 0; start < 2; ++start) {
     const MutationResult again = directory_.Do(drop);
     EXPECT_EQ(ToString(again.version), "1/2");
     EXPECT_EQ(again.previous_version, again.version);
+    EXPECT_THAT(again.movement.pairs, ElementsAre(all));
     EXPECT_TRUE(absl::IsInvalidArgument(directory_.Refused(WithId(Delete("r"), "id", 2))));
     EXPECT_TRUE(absl::IsNotFound(directory_.Refused(WithId(Delete("r"), "other", 1))));
     directory_.Reopen();
@@ -388,6 +391,21 @@ TEST(Directory, ValidateOnlyChangesNothingAndTellsWhatWouldBe) {
   EXPECT_THAT(directory.published, IsEmpty());
   EXPECT_EQ(directory.Do(Add("r", "n3")).version, add.plan->state->head.version);
   EXPECT_EQ(directory.State("r")->head.checksum, add.plan->state->head.checksum);
+}
+
+TEST(Directory, APlanTellsTheMovementThatThenHappens) {
+  TestDirectory directory;
+  directory.Make("r", {"n1", "n2"});
+  const ring::Ring before = directory.State("r")->ring;
+  for (const Mutation& mutation : {Add("r", "n3"), Change("r", {WeightOp("n1", 5)}), Change("r", {RemoveOp("n2")}),
+                                   Change("r", {WeightOp("n1", 5)}), Forced(Delete("r"))}) {
+    const ring::Movement planned = directory.Do(Checked(mutation)).movement;
+    EXPECT_EQ(directory.Do(mutation).movement, planned);
+  }
+  directory.Make("r", {"n1", "n2"});
+  const ring::Movement movement = directory.Do(Add("r", "n3")).movement;
+  EXPECT_EQ(movement, ring::Compare(before, directory.State("r")->ring));
+  EXPECT_GT(movement.moved_share, 0);
 }
 
 TEST(Directory, APlanInABurstIsMadeOnWhatComesBeforeItAndSeenByNoneAfterIt) {

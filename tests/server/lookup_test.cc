@@ -17,8 +17,7 @@ using ::testing::HasSubstr;
 
 // A ring "r" at version 7/9 of these nodes.
 RingState StateOf(std::vector<ring::Node> nodes, uint32_t points_per_weight = 16) {
-  ring::Settings settings;
-  settings.placement.points_per_weight = points_per_weight;
+  const ring::Settings settings{.placement = ring::HashedSettings{.points_per_weight = points_per_weight}};
   for (ring::Node& node : nodes) node.hash_key = node.id;
   auto ring = ring::Ring::Create(settings, std::move(nodes));
   EXPECT_TRUE(ring.ok()) << ring.status();
@@ -104,7 +103,7 @@ TEST(Lookup, TheAnswerHoldsTheOwnersTheHashAndTheVersion) {
   const v1::LookupResponse response = Answer(state, KeyRequest("k", 3));
   EXPECT_EQ(response.version().epoch(), 7u);
   EXPECT_EQ(response.version().revision(), 9u);
-  EXPECT_EQ(response.hash(), state.ring.Hash("k"));
+  EXPECT_EQ(response.hash(), state.ring.Position("k"));
   EXPECT_FALSE(response.owners_short());
   const std::vector<std::string> ids = IdsOf(response.owners());
   EXPECT_THAT(ids, testing::UnorderedElementsAre("a", "b", "c"));
@@ -118,7 +117,7 @@ TEST(Lookup, TheAnswerHoldsTheOwnersTheHashAndTheVersion) {
 TEST(Lookup, WithoutOwnersOneIsAnsweredAndAPositionStandsForAKey) {
   const RingState state = ThreeNodes();
   v1::LookupRequest request;
-  for (const uint64_t position : {uint64_t{0}, state.ring.Hash("k"), UINT64_MAX}) {
+  for (const uint64_t position : {uint64_t{0}, state.ring.Position("k"), UINT64_MAX}) {
     request.set_position(position);
     const v1::LookupResponse response = Answer(state, request);
     EXPECT_THAT(IdsOf(response.owners()), ElementsAre(state.ring.node(state.ring.Owner(position)).id));
@@ -226,6 +225,17 @@ TEST(Lookup, ABatchWhoseAnswerPassesTheLimitOfBytesIsRefused) {
       EXPECT_EQ(OwnersOfKey(next, i), IdsOf(Answer(state, KeyRequest(small.keys(i), 2)).owners()));
     }
   }
+}
+
+// A walk to several owners may pass nearly all points of a ring, so that 256 of them could hold up a drain.
+TEST(Lookup, ABatchForSeveralOwnersIsAskedBeforeEachKey) {
+  int asked = 0;
+  v1::BatchLookupResponse response;
+  const auto still_wanted = [&] {
+    return ++asked < 3 ? absl::OkStatus() : absl::CancelledError("the caller has gone");
+  };
+  EXPECT_TRUE(absl::IsCancelled(AnswerBatchLookup(ThreeNodes(), BatchRequest(10, 2), still_wanted, &response)));
+  EXPECT_EQ(response.owner_indices_size(), 2 * 2);
 }
 
 // B122 (grpc/grpc#10418): what nobody waits for any more is not worked on to its end.

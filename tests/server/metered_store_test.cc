@@ -46,6 +46,7 @@ TEST(MeteredStore, CommitsAreTimedAndThoseThatFailAreCounted) {
   EXPECT_EQ(again.At("r"), "1/3") << "Load";
   EXPECT_TRUE(again.Do(WithId(Add("r", "b"), "id", 1)).repeated) << "FindRequest";
   EXPECT_EQ(store.ReadChanges("r", 1, 2, 10, 1 << 20)->size(), 2u) << "ReadChanges";
+  EXPECT_EQ(store.ReadEarlierChanges("r", 1, 2, 10, 1 << 20)->size(), 2u) << "ReadEarlierChanges";
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ TEST(Mutations, EachRequestAsksForItsOwn) {
   (*create.mutable_labels())["k"] = "v";
   create.mutable_history_limits()->set_max_changes(5);
   const auto created = std::get<CreateRing>(Good(create).what);
-  EXPECT_EQ(created.settings.placement.points_per_weight, 7u);
+  EXPECT_EQ(std::get<ring::HashedSettings>(created.settings.placement).points_per_weight, 7u);
   EXPECT_EQ(created.settings.default_weight, 9u);
   EXPECT_EQ(created.labels.at("k"), "v");
   EXPECT_EQ(created.history_limits.max_changes, 5u);
@@ -93,6 +93,40 @@ TEST(Mutations, EachRequestAsksForItsOwn) {
   EXPECT_EQ(std::get<ring::AddNode>(operations[1]).node.id, "b");
 }
 
+TEST(Mutations, AnUpdateOfARingSetsWhatItsMaskNames) {
+  v1::UpdateRingRequest request;
+  request.set_ring("r");
+  request.set_default_weight(9);
+  (*request.mutable_labels())["k"] = "v";
+  request.mutable_history_limits()->set_max_changes(5);
+  const auto named = [&request](const std::vector<std::string>& paths) {
+    request.mutable_update_mask()->clear_paths();
+    for (const std::string& path : paths) request.mutable_update_mask()->add_paths(path);
+    return std::get<UpdateRing>(Good(request).what);
+  };
+  const UpdateRing weight = named({"default_weight"});
+  EXPECT_EQ(weight.default_weight, 9u);
+  EXPECT_FALSE(weight.labels.has_value() || weight.max_age.has_value() || weight.max_changes.has_value());
+  EXPECT_EQ(named({"labels", "labels"}).labels->at("k"), "v");
+  const UpdateRing limits = named({"history_limits"});
+  EXPECT_EQ(limits.max_changes, std::optional<uint32_t>(5));
+  ASSERT_TRUE(limits.max_age.has_value());
+  EXPECT_FALSE(limits.max_age->has_value()) << "named and absent: as the server has it";
+  EXPECT_FALSE(named({"history_limits.max_changes"}).max_age.has_value());
+  EXPECT_FALSE(named({"history_limits.max_age"}).max_changes.has_value());
+  request.clear_default_weight();
+  EXPECT_TRUE(ToMutation(request).ok()) << "the mask does not name it";
+  request.mutable_update_mask()->add_paths("default_weight");
+  EXPECT_TRUE(absl::IsInvalidArgument(ToMutation(request).status()));
+}
+
+TEST(Mutations, ARestoreNamesItsVersion) {
+  v1::RestoreVersionRequest request;
+  request.mutable_version()->set_epoch(3);
+  request.mutable_version()->set_revision(4);
+  EXPECT_EQ(std::get<RestoreVersion>(Good(request).what).version, (ring::Version{3, 4}));
+}
+
 TEST(Mutations, WhatTheCodecRefusesNamesTheRing) {
   v1::CreateRingRequest create;
   create.set_ring("r");
@@ -101,8 +135,13 @@ TEST(Mutations, WhatTheCodecRefusesNamesTheRing) {
   v1::ApplyChangesRequest apply;
   apply.set_ring("r");
   apply.add_operations();
+  v1::UpdateRingRequest no_mask;
+  no_mask.set_ring("r");
+  v1::UpdateRingRequest unknown_path = no_mask;
+  unknown_path.mutable_update_mask()->add_paths("placement");
   for (const absl::Status& status :
-       {ToMutation(create).status(), ToMutation(update).status(), ToMutation(apply).status()}) {
+       {ToMutation(create).status(), ToMutation(update).status(), ToMutation(apply).status(),
+        ToMutation(no_mask).status(), ToMutation(unknown_path).status()}) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_EQ(ring::ReasonOf(status), ring::kInvalidField);
     EXPECT_THAT(std::string(status.message()), StartsWith("ring \"r\": "));

@@ -41,6 +41,7 @@ Request Good() {
   if constexpr (requires { request.add_operations(); }) *request.add_operations() = Adding(kNode);
   if constexpr (requires { request.set_key(""); }) request.set_key("k");
   if constexpr (requires { request.add_keys(); }) request.add_keys("k");
+  if constexpr (requires { request.mutable_version(); }) request.mutable_version()->set_revision(1);
   if constexpr (requires { request.mutable_selector(); }) request.mutable_selector()->mutable_all();
   return request;
 }
@@ -116,9 +117,10 @@ TEST(RequestChecks, TheDefaultsAreThoseOfTheContract) {
 }
 
 TEST(RequestChecks, ARingNameHasItsForm) {
-  auto checks = NamingARing<v1::CreateRingRequest, v1::DeleteRingRequest, v1::AddNodeRequest, v1::RemoveNodeRequest,
-                            v1::UpdateNodeRequest, v1::ApplyChangesRequest, v1::GetRingRequest, v1::LookupRequest,
-                            v1::BatchLookupRequest>();
+  auto checks =
+      NamingARing<v1::CreateRingRequest, v1::DeleteRingRequest, v1::AddNodeRequest, v1::RemoveNodeRequest,
+                  v1::UpdateNodeRequest, v1::ApplyChangesRequest, v1::GetRingRequest, v1::LookupRequest,
+                  v1::BatchLookupRequest, v1::UpdateRingRequest, v1::RestoreVersionRequest, v1::ListChangesRequest>();
   checks.push_back([](const std::string& ring) {
     return With<v1::WatchRequest>([&](auto& r) { r.mutable_selector()->mutable_names()->add_rings(ring); });
   });
@@ -146,8 +148,9 @@ TEST(RequestChecks, ARingNameHasItsForm) {
 }
 
 TEST(RequestChecks, OptionsOfAMutationHaveTheirLimits) {
-  const auto checks = HavingOptions<v1::CreateRingRequest, v1::DeleteRingRequest, v1::AddNodeRequest,
-                                    v1::RemoveNodeRequest, v1::UpdateNodeRequest, v1::ApplyChangesRequest>();
+  const auto checks =
+      HavingOptions<v1::CreateRingRequest, v1::DeleteRingRequest, v1::AddNodeRequest, v1::RemoveNodeRequest,
+                    v1::UpdateNodeRequest, v1::ApplyChangesRequest, v1::UpdateRingRequest, v1::RestoreVersionRequest>();
   for (size_t i = 0; i < checks.size(); i++) {
     SCOPED_TRACE(i);
     const auto& check = checks[i];
@@ -314,6 +317,43 @@ TEST(RequestChecks, AChangeHasAtLeastOneOperationAndNotTooMany) {
 }
 
 // --- Lookups.
+
+TEST(RequestChecks, UpdateRingHasTheLimitsOfCreateRing) {
+  using Request = v1::UpdateRingRequest;
+  EXPECT_TRUE(With<Request>([](auto&) {}).ok());
+  EXPECT_TRUE(With<Request>([](auto& r) { r.set_default_weight(65'535); }).ok());
+  ExpectInvalid(With<Request>([](auto& r) { r.set_default_weight(0); }), {"r1", "default_weight", "0", "65535"});
+  ExpectInvalid(With<Request>([](auto& r) { r.set_default_weight(65'536); }), {"r1", "65536", "65535"});
+  EXPECT_TRUE(With<Request>([](auto& r) { (*r.mutable_labels())["k"] = Bytes(4'095); }).ok());
+  ExpectInvalid(With<Request>([](auto& r) { (*r.mutable_labels())["k"] = Bytes(4'096); }), {"labels", "4097", "4096"});
+  ExpectInvalid(With<Request>([](auto& r) { r.mutable_history_limits()->set_max_changes(0); }), {"max_changes", "0"});
+  ExpectInvalid(With<Request>([](auto& r) { r.mutable_history_limits()->mutable_max_age(); }), {"max_age", "0 s"});
+}
+
+TEST(RequestChecks, AVersionToRestoreHasARevision) {
+  using Request = v1::RestoreVersionRequest;
+  EXPECT_TRUE(With<Request>([](auto& r) { r.mutable_version()->set_revision(1); }).ok());
+  ExpectInvalid(With<Request>([](auto& r) { r.clear_version(); }), {"r1", "version is 0/0"});
+  ExpectInvalid(With<Request>([](auto& r) {
+                  r.mutable_version()->set_epoch(7);
+                  r.mutable_version()->set_revision(0);
+                }),
+                {"version is 7/0", "at least 1"});
+}
+
+TEST(RequestChecks, ATokenOfAHistoryIsOneThatWasAnswered) {
+  const auto with = [](const std::string& token) {
+    return With<v1::ListChangesRequest>([&](auto& r) { r.set_page_token(token); });
+  };
+  for (const char* token : {"", "1/1", "18446744073709551615/18446744073709551615"}) {
+    EXPECT_TRUE(with(token).ok()) << token;
+  }
+  for (const char* token : {"x", "1", "1/", "/1", "1/0", "1/-1", "-1/1", "+1/1", " 1/1", "1/1 ", "1/1/1", "1/1x",
+                            "18446744073709551616/1", "1/18446744073709551616"}) {
+    ExpectInvalid(with(token), {"page_token", token});
+  }
+  ExpectInvalid(With<v1::ListChangesRequest>([](auto& r) { r.set_page_size(-1); }), {"page_size", "-1"});
+}
 
 TEST(RequestChecks, OwnersAreOneTo64) {
   for (const uint32_t owners : {1u, 64u}) {

@@ -11,6 +11,7 @@ namespace ringd::server {
 namespace {
 
 using Event = v1::WatchResponse::EventCase;
+using ::testing::IsEmpty;
 
 std::string NameOf(size_t i) { return "n" + std::to_string(10'000 + i); }
 
@@ -55,7 +56,7 @@ TEST(Responses, ARingIsToldWithAllOfItsHead) {
   EXPECT_EQ(ring.node_count(), 3u);
   EXPECT_EQ(ring.total_weight(), 3u);
   EXPECT_EQ(ring.point_count(), state->ring.point_count());
-  EXPECT_EQ(ring.imbalance(), state->ring.table()->Imbalance());
+  EXPECT_EQ(ring.imbalance(), state->ring.table()->BalanceOfNodes().max_ratio);
   EXPECT_GE(ring.imbalance(), 1.0);
 }
 
@@ -160,6 +161,26 @@ TEST(Responses, ASnapshotChunkHoldsItsNodesWithShares) {
   message = Message(chunk);
   EXPECT_FALSE(message.snapshot().last());
   EXPECT_TRUE(message.snapshot().rewound());
+}
+
+TEST(Responses, AChangeOfSettingsHoldsThemAsTheyAreNow) {
+  ChangeRecord record;
+  record.version = {7, 9};
+  record.ring_update = TestRingDelta();
+  const v1::WatchResponse message =
+      Message(std::make_shared<const PublishedChange>(PublishedChange{.ring = "r", .record = record}));
+  EXPECT_THAT(message.change().nodes(), IsEmpty());
+  const v1::RingUpdate& update = message.change().ring_update();
+  EXPECT_EQ(update.default_weight(), 7u);
+  EXPECT_EQ(update.labels().at("b"), "2");
+  EXPECT_EQ(update.labels().size(), 1u);
+  EXPECT_EQ(update.history_limits().max_age().seconds(), 3'600);
+  EXPECT_EQ(update.history_limits().max_changes(), 9u);
+  record.ring_update->after.history_limits = {};
+  EXPECT_FALSE(Message(std::make_shared<const PublishedChange>(PublishedChange{.ring = "r", .record = record}))
+                   .change()
+                   .ring_update()
+                   .has_history_limits());
 }
 
 TEST(Responses, AChangeHoldsWhatHappenedToEachNode) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ring/error.h"
 #include "ringd/storage/v1/storage.pb.h"
 #include "server/store_rules.h"
@@ -13,14 +15,24 @@ namespace {
 TEST(StorageCodec, ARingComesBackAsItWas) {
   RingHead head = TestHead("cache", {1ull << 63, 17});
   head.settings.default_weight = 1;
-  head.settings.placement.label = "{key}-{index}";
-  head.settings.placement.points_per_weight = 160;
-  head.settings.placement.match = ring::PointMatch::kStrictlyAfter;
-  head.settings.placement.tie_rule = ring::TieRule::kLaterJoin;
-  head.settings.placement.hash_tag = "{}";
-  absl::StatusOr<RingHead> decoded = DecodeRing(EncodeRing(head));
-  ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(*decoded, head);
+  ring::PresetSettings envoy = ring::DefaultsOf(ring::Preset::kEnvoyRingHash);
+  envoy.minimum_ring_size = 12;
+  envoy.maximum_ring_size = 34;
+  ring::PresetSettings twemproxy = ring::DefaultsOf(ring::Preset::kTwemproxy);
+  twemproxy.hash = ring::HashFunction::kMurmur2_32;
+  twemproxy.hash_tag = "{}";
+  for (const ring::Placement& placement : {ring::Placement(ring::HashedSettings{.hash = ring::HashFunction::kCrc16,
+                                          .label = "{key}-{index}",
+                                          .points_per_weight = 160,
+                                          .match = ring::PointMatch::kStrictlyAfter,
+                                          .tie_rule = ring::TieRule::kLaterJoin,
+                                          .hash_tag = "{}"}),
+                                           ring::Placement(envoy), ring::Placement(twemproxy)}) {
+    head.settings.placement = placement;
+    absl::StatusOr<RingHead> decoded = DecodeRing(EncodeRing(head));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(*decoded, head);
+  }
 }
 
 TEST(StorageCodec, HistoryLimitsThatAreAbsentStayAbsent) {
@@ -47,6 +59,10 @@ TEST(StorageCodec, AChangeComesBackAsItWas) {
   absl::StatusOr<ChangeRecord> decoded = DecodeChange(EncodeChange(change));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_TRUE(SameChange(*decoded, change));
+  change.ring_update = TestRingDelta();
+  EXPECT_TRUE(SameChange(*DecodeChange(EncodeChange(change)), change));
+  change.ring_update.emplace();
+  EXPECT_TRUE(SameChange(*DecodeChange(EncodeChange(change)), change));
 }
 
 TEST(StorageCodec, ATombstoneComesBackAsItWas) {
@@ -54,6 +70,15 @@ TEST(StorageCodec, ATombstoneComesBackAsItWas) {
   absl::StatusOr<Tombstone> decoded = DecodeTombstone(EncodeTombstone(tombstone));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(*decoded, tombstone);
+}
+
+TEST(StorageCodec, AMovementThatIsNoNumberIsDataLoss) {
+  ChangeRecord change = TestCreate("cache", 5).change;
+  change.movement.pairs[1].share = std::nan("");
+  EXPECT_TRUE(absl::IsDataLoss(DecodeChange(EncodeChange(change)).status()));
+  Tombstone tombstone = TestDrop("cache", {5, 9}).tombstone;
+  tombstone.movement.balance_after.min_ratio = HUGE_VAL;
+  EXPECT_TRUE(absl::IsDataLoss(DecodeTombstone(EncodeTombstone(tombstone)).status()));
 }
 
 TEST(StorageCodec, EqualNodesHaveEqualBytesInWhateverOrderTheirMetadataCame) {
@@ -85,6 +110,7 @@ TEST(StorageCodec, APlacementThatThisBinaryDoesNotKnowIsNotGuessed) {
   EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_hashed()->set_hash(999); })));
   EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_hashed()->set_match(0); })));
   EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_hashed()->set_tie_rule(3); })));
+  EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.mutable_settings()->mutable_preset()->set_preset(99); })));
   EXPECT_TRUE(absl::IsDataLoss(with([](auto& r) { r.set_checksum_algorithm(2); })));
 }
 

@@ -105,12 +105,16 @@ TYPED_TEST(StoreContract, WhatWasCommittedIsLoadedAgain) {
 
 TYPED_TEST(StoreContract, AChangeIsReadBackAsItWasWritten) {
   this->MakeRing(1);
-  const PutRing put = TestPut("r", {10, 2}, {{nullptr, TestNode("n1")}}, "request-1");
+  PutRing put = TestPut("r", {10, 2}, {{nullptr, TestNode("n1")}}, "request-1");
+  put.change.ring_update = TestRingDelta();
   ASSERT_TRUE(CommitOne(this->store(), put).ok());
   this->Reopen();
   absl::StatusOr<std::vector<ChangeRecord>> changes = this->store().ReadChanges("r", 10, 2, 1, SIZE_MAX);
   ASSERT_TRUE(changes.ok()) << changes.status();
   ASSERT_EQ(changes->size(), 1u);
+  EXPECT_TRUE(SameChange(changes->front(), put.change));
+  changes = this->store().ReadEarlierChanges("r", 10, 2, 1, SIZE_MAX);
+  ASSERT_TRUE(changes.ok()) << changes.status();
   EXPECT_TRUE(SameChange(changes->front(), put.change));
 }
 
@@ -129,6 +133,29 @@ TYPED_TEST(StoreContract, HistoryIsReadInOrderFromAnyKeptRevision) {
   EXPECT_THAT(this->KeptRevisions(10, 0), IsEmpty());
   EXPECT_THAT(this->KeptRevisions(9, 3), IsEmpty()) << "another epoch";
   EXPECT_THAT(*this->store().ReadChanges("other", 10, 1, 9, SIZE_MAX), IsEmpty());
+}
+
+TYPED_TEST(StoreContract, HistoryIsReadBackFromAnyKeptRevision) {
+  this->MakeRing(5);
+  const auto back = [this](uint64_t epoch, uint64_t last, size_t max_count = 100, size_t max_bytes = SIZE_MAX) {
+    const auto changes = this->store().ReadEarlierChanges("r", epoch, last, max_count, max_bytes);
+    EXPECT_TRUE(changes.ok()) << changes.status();
+    return Revisions(*changes);
+  };
+  EXPECT_THAT(back(10, 5), ElementsAre(5, 4, 3, 2, 1));
+  EXPECT_THAT(back(10, 3), ElementsAre(3, 2, 1));
+  EXPECT_THAT(back(10, 4, 2), ElementsAre(4, 3));
+  EXPECT_THAT(back(10, 4, 100, 1), ElementsAre(4)) << "one at least";
+  EXPECT_THAT(back(10, 6), IsEmpty());
+  EXPECT_THAT(back(10, 0), IsEmpty());
+  EXPECT_THAT(back(10, UINT64_MAX), IsEmpty());
+  EXPECT_THAT(back(9, 3), IsEmpty()) << "another epoch";
+  EXPECT_THAT(*this->store().ReadEarlierChanges("other", 10, 1, 9, SIZE_MAX), IsEmpty());
+  PutRing put = TestAdd("r", {10, 6}, "n6");
+  put.keep_from_revision = 4;
+  ASSERT_TRUE(CommitOne(this->store(), put).ok());
+  EXPECT_THAT(back(10, 6), ElementsAre(6, 5, 4));
+  EXPECT_THAT(back(10, 3), IsEmpty());
 }
 
 TYPED_TEST(StoreContract, HistoryIsPrunedByRevision) {

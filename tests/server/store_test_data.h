@@ -45,6 +45,14 @@ inline RingHead TestHead(const std::string& name, ring::Version version) {
   return head;
 }
 
+inline ring::Movement TestMovement() {
+  return {.moved_share = 0.25,
+          .pairs = {{"a", "b", 0.25}, {"", "b", 0.125}, {"a", "", 0.0625}},
+          .other_pairs_share = 0.03125,
+          .balance_before = {.max_ratio = 1.5, .min_ratio = 0.5},
+          .balance_after = {.max_ratio = 1.25, .min_ratio = 0.75}};
+}
+
 // A write that takes ring `name` to `version` by `nodes`; at second `revision`.
 inline PutRing TestPut(const std::string& name, ring::Version version, std::vector<ring::NodeDelta> nodes,
                        const std::string& request_id = "") {
@@ -59,7 +67,14 @@ inline PutRing TestPut(const std::string& name, ring::Version version, std::vect
   put.change.request_id = request_id;
   put.change.request_fingerprint = request_id.empty() ? 0 : 0xfedc'ba98'7654'3210u;
   put.change.nodes = std::move(nodes);
+  put.change.movement = TestMovement();
+  put.change.warnings = {"node \"a\" has much", "and so on"};
   return put;
+}
+
+inline RingDelta TestRingDelta() {
+  return {.before = {.default_weight = 100, .labels = {{"a", "1"}}},
+          .after = {.default_weight = 7, .labels = {{"b", "2"}}, .history_limits = {absl::Hours(1), 9}}};
 }
 
 inline PutRing TestCreate(const std::string& name, uint64_t epoch) { return TestPut(name, {epoch, 1}, {}); }
@@ -71,7 +86,7 @@ inline PutRing TestAdd(const std::string& name, ring::Version version, const std
 
 inline DropRing TestDrop(const std::string& name, ring::Version version, const std::string& request_id = "",
                          absl::Time time = At(0)) {
-  return {{name, version, request_id, request_id.empty() ? 0u : 7u, time}};
+  return {{name, version, request_id, request_id.empty() ? 0u : 7u, time, TestMovement()}};
 }
 
 inline absl::Status CommitOne(Store& store, Write write) {
@@ -103,7 +118,8 @@ inline bool SameChange(const ChangeRecord& a, const ChangeRecord& b) {
   }
   return a.version == b.version && a.checksum == b.checksum && a.from_checksum == b.from_checksum && a.time == b.time &&
          a.actor == b.actor && a.reason == b.reason && a.request_id == b.request_id &&
-         a.request_fingerprint == b.request_fingerprint;
+         a.request_fingerprint == b.request_fingerprint && a.movement == b.movement && a.warnings == b.warnings &&
+         a.ring_update == b.ring_update;
 }
 
 // A directory of its own, removed in the end.

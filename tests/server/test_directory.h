@@ -36,6 +36,12 @@ inline Mutation Change(const std::string& ring, std::vector<ring::Operation> ope
 inline Mutation Add(const std::string& ring, const std::string& node, uint32_t weight = 1) {
   return Change(ring, {AddOp(node, weight)});
 }
+inline Mutation Update(const std::string& ring, UpdateRing update) {
+  return {.ring = ring, .what = std::move(update), .actor = "test"};
+}
+inline Mutation Restore(const std::string& ring, const ring::Version& version) {
+  return {.ring = ring, .what = RestoreVersion{version}, .actor = "test"};
+}
 inline Mutation Forced(Mutation mutation) {
   mutation.force = true;
   return mutation;

@@ -19,5 +19,9 @@ inline std::size_t allocated_bytes = 0;
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+// AddressSanitizer has an operator of its own for arrays, which does not come by the other one.
+[[gnu::noinline]] void* operator new[](std::size_t size) { return operator new(size); }
+[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }

@@ -330,7 +330,7 @@ class Watch:
                 nodes.pop(node_id, None)
             else:
                 nodes[node_id] = getattr(entry, kind)
-        self._demand(touched, "a change of %s without nodes", name)
+        self._demand(touched or change.HasField("ring_update"), "a change of %s that changes nothing", name)
 
     def _install(self, name, copy):
         self.copies[name] = copy

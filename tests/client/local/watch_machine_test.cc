@@ -103,6 +103,19 @@ TEST_F(WatchMachineTest, AppliesAChangeToTheRevisionHeld) {
   EXPECT_EQ(machine_.counts().changes, 1u);
 }
 
+TEST_F(WatchMachineTest, AppliesAChangeOfTheDefaultWeight) {
+  Sync();
+  RingChange change{.from_revision = 5,
+                    .version = {kEpoch, 6},
+                    .checksum = RingOf(two_).WithDefaultWeight(7).checksum(),
+                    .operations = std::vector<ring::Operation>(),
+                    .default_weight = 7};
+  EXPECT_FALSE(Say(change).close);
+  EXPECT_EQ(revision(), 6u);
+  EXPECT_EQ(machine_.held()->ring.settings().default_weight, 7u);
+  EXPECT_EQ(machine_.held()->ring.table()->nodes.size(), 2u);
+}
+
 TEST_F(WatchMachineTest, PassesOverAChangeThatItHolds) {
   Sync();
   Say(Adding(5, "n3", two_));

@@ -56,5 +56,15 @@ TEST(ParseEndpoints, TakesHostsAndSocketsInOrder) {
   }
 }
 
+TEST(ParseAge, ReadsWholeMillisecondsAndNothingElse) {
+  EXPECT_EQ(*ParseAge("history-age", "720h"), std::chrono::hours(720));
+  EXPECT_EQ(*ParseAge("history-age", "1m30.5s"), std::chrono::milliseconds(90'500));
+  EXPECT_EQ(*ParseAge("history-age", "-1s"), std::chrono::seconds(-1)) << "the server judges it";
+  for (const char* text : {"", "x", "7", "30d", "1us", "inf", "-inf"}) {
+    const auto refused = ParseAge("history-age", text);
+    EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << text;
+  }
+}
+
 }  // namespace
 }  // namespace ringd::ctl

@@ -1,0 +1,184 @@
+#include "ring/movement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/numeric/int128.h"
+
+namespace ringd::ring {
+namespace {
+
+constexpr size_t kManyNodes = 100;
+
+double ShareOf(absl::uint128 arc) { return std::ldexp(static_cast<double>(arc), -64); }
+
+// Calls `visit` with each node that is not the same in both rings, as it was and as it is; null where it is not there.
+void ForEachChangedNode(const Ring& before, const Ring& after,
+                        absl::FunctionRef<void(const Node* old, const Node* now)> visit) {
+  const bool joins_matter = NodeOrderOf(before.settings().placement) != NodeOrder::kById;
+  const auto have_same_points = [&](const Node& a, const Node& b) {
+    return a.hash_key == b.hash_key && a.weight == b.weight && (!joins_matter || a.join_number == b.join_number);
+  };
+  const std::vector<NodePtr>& old = before.table()->nodes;
+  const std::vector<NodePtr>& now = after.table()->nodes;
+  for (size_t i = 0, j = 0; i < old.size() || j < now.size();) {
+    const bool gone = j == now.size() || (i < old.size() && old[i]->id < now[j]->id);
+    const bool added = i == old.size() || (j < now.size() && now[j]->id < old[i]->id);
+    if (gone || added || (old[i] != now[j] && !have_same_points(*old[i], *now[j]))) {
+      visit(added ? nullptr : old[i].get(), gone ? nullptr : now[j].get());
+    }
+    i += added ? 0 : 1;
+    j += gone ? 0 : 1;
+  }
+}
+
+// The positions of all points of both rings, in order.
+std::vector<uint64_t> AllPositions(const Ring& before, const Ring& after) {
+  std::vector<uint64_t> positions;
+  positions.reserve(before.point_count() + after.point_count());
+  const std::span<const Point> a = before.points().points();
+  const std::span<const Point> b = after.points().points();
+  for (size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    const bool first = j == b.size() || (i < a.size() && a[i].position() < b[j].position());
+    positions.push_back(first ? a[i++].position() : b[j++].position());
+  }
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  return positions;
+}
+
+// Where the ranges end that may move, in order.
+std::vector<uint64_t> ChangedPositions(const Ring& before, const Ring& after) {
+  if (&before.points() == &after.points()) return {};
+  const Placement& placement = before.settings().placement;
+  if (!PointsStandAlone(placement)) return AllPositions(before, after);
+  size_t changed = 0;
+  ForEachChangedNode(before, after, [&](const Node*, const Node*) { ++changed; });
+  // To look at every point is less work then than to make so many anew.
+  if (changed > kManyNodes && changed > (before.node_count() + after.node_count()) / 16) {
+    return AllPositions(before, after);
+  }
+  std::vector<Point> points;
+  ForEachChangedNode(before, after, [&](const Node* old, const Node* now) {
+    if (old != nullptr) AppendPointsOf(placement, *old, 0, points);
+    if (now != nullptr) AppendPointsOf(placement, *now, 0, points);
+  });
+  std::vector<uint64_t> positions;
+  positions.reserve(points.size());
+  for (const Point& point : points) positions.push_back(point.position());
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  return positions;
+}
+
+const Node* OwnerOf(const Ring& ring, uint64_t position) {
+  return ring.HasOwners() ? &ring.node(ring.Owner(position)) : nullptr;
+}
+
+// The last point of either ring before a position; where there is none, the last point of all, which is not below it.
+uint64_t PointBefore(const Ring& before, const Ring& after, uint64_t position) {
+  if (!before.HasOwners()) return after.points().PositionBefore(position);
+  if (!after.HasOwners()) return before.points().PositionBefore(position);
+  const uint64_t a = before.points().PositionBefore(position);
+  const uint64_t b = after.points().PositionBefore(position);
+  return (a < position) == (b < position) ? std::max(a, b) : std::min(a, b);
+}
+
+// Joins ranges that touch and go the same way.
+class RangeJoiner {
+ public:
+  explicit RangeJoiner(absl::FunctionRef<void(const MovedRange&)> visit) : visit_(visit) {}
+
+  // REQUIRES ranges in order of position.
+  void Put(const MovedRange& range) {
+    if (open_ && open_->last + 1 == range.first && open_->from == range.from && open_->to == range.to) {
+      open_->last = range.last;
+      return;
+    }
+    Finish();
+    open_ = range;
+  }
+  void Finish() {
+    if (open_) visit_(*open_);
+    open_.reset();
+  }
+
+ private:
+  const absl::FunctionRef<void(const MovedRange&)> visit_;
+  std::optional<MovedRange> open_;
+};
+
+}  // namespace
+
+void ForEachMovedRange(const Ring& before, const Ring& after, absl::FunctionRef<void(const MovedRange&)> visit) {
+  RangeJoiner joiner(visit);
+  std::optional<MovedRange> beyond_last_point;
+  for (const uint64_t end : ChangedPositions(before, after)) {
+    const MovedRange range{.last = end, .from = OwnerOf(before, end), .to = OwnerOf(after, end)};
+    if (range.from != nullptr && range.to != nullptr && range.from->id == range.to->id) continue;
+    const uint64_t previous = PointBefore(before, after, end);
+    const bool over_the_end = previous >= end;
+    joiner.Put({.first = over_the_end ? 0 : previous + 1, .last = end, .from = range.from, .to = range.to});
+    if (over_the_end && previous != UINT64_MAX) {
+      beyond_last_point = {.first = previous + 1, .last = UINT64_MAX, .from = range.from, .to = range.to};
+    }
+  }
+  if (beyond_last_point) joiner.Put(*beyond_last_point);
+  joiner.Finish();
+}
+
+Movement Compare(const Ring& before, const Ring& after) {
+  using Pairs = absl::flat_hash_map<std::pair<const Node*, const Node*>, absl::uint128>;
+  Pairs arcs;
+  // From nobody, or to nobody, is what the nodes of the other ring own.
+  const auto take_all = [&arcs](const NodeTable& table, auto pair_of) {
+    for (size_t i = 0; i < table.nodes.size(); ++i) {
+      if (table.arcs[i] != 0) arcs[pair_of(table.nodes[i].get())] = table.arcs[i];
+    }
+  };
+  const Node* const nobody = nullptr;
+  if (!before.HasOwners()) {
+    take_all(*after.table(), [=](const Node* node) { return std::pair(nobody, node); });
+  } else if (!after.HasOwners()) {
+    take_all(*before.table(), [=](const Node* node) { return std::pair(node, nobody); });
+  } else {
+    ForEachMovedRange(before, after, [&](const MovedRange& range) {
+      arcs[{range.from, range.to}] += absl::uint128(range.last) - range.first + 1;
+    });
+  }
+
+  struct Pair {
+    absl::uint128 arc;
+    const Node* from;
+    const Node* to;
+  };
+  std::vector<Pair> pairs;
+  absl::uint128 moved = 0;
+  for (const auto& [nodes, arc] : arcs) {
+    pairs.push_back({arc, nodes.first, nodes.second});
+    if (nodes.first != nullptr && nodes.second != nullptr) moved += arc;
+  }
+  const auto id = [](const Node* node) { return node == nullptr ? std::string_view() : std::string_view(node->id); };
+  std::sort(pairs.begin(), pairs.end(), [&](const Pair& a, const Pair& b) {
+    return std::tuple(b.arc, id(a.from), id(a.to)) < std::tuple(a.arc, id(b.from), id(b.to));
+  });
+
+  Movement movement{.moved_share = ShareOf(moved),
+                    .balance_before = before.table()->BalanceOfNodes(),
+                    .balance_after = after.table()->BalanceOfNodes()};
+  const size_t shown = std::min(pairs.size(), Movement::kMaxPairs);
+  for (const Pair& pair : std::span(pairs).first(shown)) {
+    movement.pairs.push_back({std::string(id(pair.from)), std::string(id(pair.to)), ShareOf(pair.arc)});
+  }
+  absl::uint128 others = 0;
+  for (const Pair& pair : std::span(pairs).subspan(shown)) others += pair.arc;
+  movement.other_pairs_share = ShareOf(others);
+  return movement;
+}
+
+}  // namespace ringd::ring

@@ -1,0 +1,174 @@
+#include "ring/placement.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "ring/error.h"
+#include "ring/label.h"
+
+namespace ringd::ring {
+namespace {
+
+// Weights are 32 bits, so their sum is safe for as many nodes as memory holds; only the product may pass 64 bits.
+uint64_t Product(uint64_t weight, uint64_t points_per_weight) {
+  const bool fits = weight <= std::numeric_limits<uint64_t>::max() / points_per_weight;
+  return fits ? weight * points_per_weight : std::numeric_limits<uint64_t>::max();
+}
+
+Circle CircleOf(HashFunction hash) {
+  // They give 0..2^31, and the other half of 32 bits would be a part of the circle that no key can lie in.
+  const bool java = hash == HashFunction::kJavaFnvCluster || hash == HashFunction::kJavaFnv1;
+  if (java) return Circle(uint64_t{1} << 31);
+  return Circle(UINT64_MAX >> (64 - CircleBits(hash)));
+}
+
+Circle CircleOf(const Placement& placement) {
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return CircleOf(hashed->hash);
+  const PresetTraits& traits = *FindPreset(std::get<PresetSettings>(placement).preset);
+  return traits.circle_bits == CircleBits(traits.hash) ? CircleOf(traits.hash)
+                                                       : Circle(UINT64_MAX >> (64 - traits.circle_bits));
+}
+
+PointMatch MatchOf(const Placement& placement) {
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return hashed->match;
+  return FindPreset(std::get<PresetSettings>(placement).preset)->match;
+}
+
+// Where the keys end that a point at `value` owns.
+class PointPlace {
+ public:
+  explicit PointPlace(const Placement& placement)
+      : circle_(CircleOf(placement)), strictly_after_(MatchOf(placement) == PointMatch::kStrictlyAfter) {}
+
+  uint64_t operator()(uint64_t value) const {
+    if (!strictly_after_) return circle_.Last(value);
+    return circle_.Last(value == 0 ? circle_.last_value() : value - 1);
+  }
+
+ private:
+  const Circle circle_;
+  const bool strictly_after_;
+};
+
+void AppendLabelPoints(const HashedSettings& settings, const LabelTemplate& label, const PointPlace& place,
+                       const Node& node, uint32_t index, std::vector<Point>& points) {
+  const uint64_t count = Product(node.weight, settings.points_per_weight);
+  NodeLabels labels(label, node.hash_key);
+  for (uint64_t i = 0; i < count; ++i) points.emplace_back(place(HashBytes(settings.hash, labels.At(i))), index);
+}
+
+// Nodes as in the list of a preset's original: those that joined earlier stand before those that joined later.
+struct PresetList {
+  explicit PresetList(std::span<const NodePtr> by_id) : indices(by_id.size()) {
+    std::iota(indices.begin(), indices.end(), 0u);
+    std::sort(indices.begin(), indices.end(),
+              [&](uint32_t a, uint32_t b) { return by_id[a]->join_number < by_id[b]->join_number; });
+    nodes.reserve(by_id.size());
+    for (const uint32_t index : indices) nodes.push_back({by_id[index]->hash_key, by_id[index]->weight});
+  }
+
+  std::vector<PresetNode> nodes;
+  std::vector<uint32_t> indices;  // of `nodes`, in order of id
+};
+
+}  // namespace
+
+absl::Status CheckPlacement(const Placement& placement) {
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return CheckHashed(*hashed);
+  const auto& preset = std::get<PresetSettings>(placement);
+  if (preset.preset == Preset::kRedisCluster) return NotServedYet("the preset redis-cluster");
+  return CheckPreset(preset);
+}
+
+absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t default_weight) {
+  if (const auto* preset = std::get_if<PresetSettings>(&placement)) {
+    return CheckPresetNode(*preset, {node.hash_key, node.weight}, default_weight);
+  }
+  // A label holds the hash_key as it is, and no byte of its own can make it UTF-8.
+  if (!CanHash(std::get<HashedSettings>(placement).hash, node.hash_key)) {
+    return InvalidField("hash_key " + Quote(node.hash_key) + " of node " + Quote(node.id) +
+                        " is no UTF-8, which the ring's hash reads");
+  }
+  return absl::OkStatus();
+}
+
+NodeOrder NodeOrderOf(const Placement& placement) {
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
+    return hashed->tie_rule == TieRule::kLaterJoin ? NodeOrder::kLaterJoinFirst : NodeOrder::kById;
+  }
+  const PresetTraits& traits = *FindPreset(std::get<PresetSettings>(placement).preset);
+  if (traits.shared_point == SharedPoint::kLastNode) return NodeOrder::kLaterJoinFirst;
+  const bool listed = traits.shared_point == SharedPoint::kFirstNode || traits.reads_order;
+  return listed ? NodeOrder::kEarlierJoinFirst : NodeOrder::kById;
+}
+
+bool PointsStandAlone(const Placement& placement) {
+  const auto* preset = std::get_if<PresetSettings>(&placement);
+  if (preset == nullptr) return true;
+  const PresetTraits& traits = *FindPreset(preset->preset);
+  return !traits.renormalises && !traits.reads_order;
+}
+
+uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes) {
+  if (const auto* preset = std::get_if<PresetSettings>(&placement)) {
+    return PresetPointCount(*preset, PresetList(nodes).nodes);
+  }
+  uint64_t weight = 0;
+  for (const NodePtr& node : nodes) weight += node->weight;
+  return Product(weight, std::get<HashedSettings>(placement).points_per_weight);
+}
+
+std::vector<Point> PointsOf(const Placement& placement, std::span<const NodePtr> nodes) {
+  std::vector<Point> points;
+  points.reserve(PointCount(placement, nodes));
+  const PointPlace place(placement);
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
+    const LabelTemplate label(hashed->label);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      AppendLabelPoints(*hashed, label, place, *nodes[i], static_cast<uint32_t>(i), points);
+    }
+    return points;
+  }
+  const PresetList list(nodes);
+  for (const auto& [value, node] : PresetPoints(std::get<PresetSettings>(placement), list.nodes)) {
+    points.emplace_back(place(value), list.indices[node]);
+  }
+  return points;
+}
+
+void AppendPointsOf(const Placement& placement, const Node& node, uint32_t index, std::vector<Point>& points) {
+  const PointPlace place(placement);
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
+    AppendLabelPoints(*hashed, LabelTemplate(hashed->label), place, node, index, points);
+    return;
+  }
+  const PresetNode alone{node.hash_key, node.weight};
+  for (const auto& [value, zero] : PresetPoints(std::get<PresetSettings>(placement), std::span(&alone, 1))) {
+    points.emplace_back(place(value), index);
+  }
+}
+
+KeyPlace::KeyPlace(const Placement& placement) : placement_(placement), circle_(CircleOf(placement)) {
+  const auto* hashed = std::get_if<HashedSettings>(&placement);
+  plain_ = hashed != nullptr && hashed->hash == HashFunction::kXxh3_64 && hashed->hash_tag.empty();
+}
+
+bool KeyPlace::CanPlace(std::string_view key) const {
+  if (plain_) return true;
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement_)) {
+    return CanHash(hashed->hash, Tagged(key, hashed->hash_tag));
+  }
+  const auto& preset = std::get<PresetSettings>(placement_);
+  return CanHash(preset.hash, Tagged(key, preset.hash_tag));
+}
+
+uint64_t KeyPlace::Other(std::string_view key) const {
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement_)) {
+    return circle_.First(HashBytes(hashed->hash, Tagged(key, hashed->hash_tag)));
+  }
+  return circle_.First(PresetKeyPosition(std::get<PresetSettings>(placement_), key));
+}
+
+}  // namespace ringd::ring

@@ -1,0 +1,66 @@
+// A placement: the settings that turn nodes into points, and keys into positions. Pure functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "ring/circle.h"
+#include "ring/hash.h"
+#include "ring/hashed_placement.h"
+#include "ring/node.h"
+#include "ring/preset.h"
+
+namespace ringd::ring {
+
+using Placement = std::variant<HashedSettings, PresetSettings>;
+
+// INVALID_ARGUMENT: NOT_SERVED_YET for what has a number but no code yet, INVALID_FIELD for what is wrong.
+absl::Status CheckPlacement(const Placement& placement);
+
+// INVALID_ARGUMENT for a node that the placement cannot have: a hash_key that its hash cannot read, a weight other than
+// 0 and default_weight where it has no weights.
+absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t default_weight);
+
+// Whose point is first where several nodes have one at a position, and the order that a preset takes for that of the
+// original's list.
+enum class NodeOrder { kById, kEarlierJoinFirst, kLaterJoinFirst };
+
+// What the rest of a ring needs to know of its placement. All REQUIRE CheckPlacement.
+NodeOrder NodeOrderOf(const Placement& placement);
+// Whether a node's points depend on nothing but the node.
+bool PointsStandAlone(const Placement& placement);
+
+// The exact number of points of these nodes, or UINT64_MAX where it is beyond 64 bits; REQUIRES CheckNode of each.
+uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes);
+// All points of these nodes, told by their index; as PointCount says. Points are where the keys end that they own.
+std::vector<Point> PointsOf(const Placement& placement, std::span<const NodePtr> nodes);
+// Appends those of one node. REQUIRES PointsStandAlone.
+void AppendPointsOf(const Placement& placement, const Node& node, uint32_t index, std::vector<Point>& points);
+
+// Where a placement puts keys.
+class KeyPlace {
+ public:
+  // REQUIRES CheckPlacement.
+  explicit KeyPlace(const Placement& placement);
+
+  // The values that keys are told by outside of ring/.
+  const Circle& circle() const { return circle_; }
+  // False only for bytes that are no UTF-8, where the hash reads characters.
+  bool CanPlace(std::string_view key) const;
+  // Where a key lies on the circle of 2^64 positions. REQUIRES CanPlace(key).
+  uint64_t operator()(std::string_view key) const { return plain_ ? HashKey(key) : Other(key); }
+
+ private:
+  uint64_t Other(std::string_view key) const;
+
+  Placement placement_;
+  Circle circle_;
+  bool plain_ = false;  // the whole key, by XXH3
+};
+
+}  // namespace ringd::ring

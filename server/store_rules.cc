@@ -60,4 +60,11 @@ absl::Status NodeMismatch(std::string_view ring, std::string_view node) {
                                  ring::Quote(node)));
 }
 
+absl::Status StatusForCallers(const absl::Status& status) {
+  const bool known = status.ok() || absl::IsResourceExhausted(status) || absl::IsAborted(status) ||
+                     absl::IsUnavailable(status) || absl::IsInternal(status);
+  if (known) return status;
+  return ring::Error(absl::StatusCode::kUnavailable, ring::ReasonOf(status), std::string(status.message()));
+}
+
 }  // namespace ringd::server

@@ -28,6 +28,10 @@ const std::string& RingOf(const Write& write);
 absl::Status CheckPut(const PutRing& put, const std::optional<ring::Version>& stored, uint64_t highest_epoch);
 absl::Status CheckDrop(const DropRing& drop, const std::optional<ring::Version>& stored);
 
+// What a caller is told of a store's error: a full disk and a lost race are theirs to act on; whatever else is wrong
+// with the store, it is UNAVAILABLE.
+absl::Status StatusForCallers(const absl::Status& status);
+
 // ABORTED: a change of the ring with this request_id is kept already.
 absl::Status RequestTaken(std::string_view ring, std::string_view request_id);
 // ABORTED: an earlier write of the same Commit, on the same ring, was refused.

@@ -1,0 +1,141 @@
+#include "ring/slot_leveller.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ring/later_ranks.h"
+#include "ring/slot_dealer.h"
+
+namespace ringd::ring {
+namespace {
+
+constexpr uint32_t kNobody = SlotTable::kNobody;
+
+// The places by new index; nobody's where the node is gone or has no weight.
+std::vector<uint32_t> Renumbered(const SlotTable& table, std::span<const uint32_t> new_index,
+                                 std::span<const SlotMember> members) {
+  std::vector<uint32_t> index(new_index.begin(), new_index.end());
+  for (uint32_t& node : index) {
+    if (node != kNobody && members[node].weight == 0) node = kNobody;
+  }
+  std::vector<uint32_t> places(table.places().begin(), table.places().end());
+  for (uint32_t& node : places) {
+    if (node != kNobody) node = index[node];
+  }
+  return places;
+}
+
+// Levels the owners of slots: owners that must give slots give, then members take, then all others.
+class OwnerLevelling {
+ public:
+  OwnerLevelling(size_t slots, uint32_t places_per_slot, std::span<const SlotMember> members,
+                 std::span<const uint32_t> places)
+      : places_per_slot_(places_per_slot), members_(members), places_(places), owners_(slots), held_(members.size()) {
+    for (size_t slot = 0; slot < slots; ++slot) {
+      owners_[slot] = places[slot * places_per_slot];
+      if (owners_[slot] != kNobody) ++held_[owners_[slot]];
+    }
+    quotas_ = OwnerQuotas(slots, members, held_);
+  }
+
+  std::vector<uint32_t> Run() {
+    Give();
+    if (places_per_slot_ > 1) TakeByMembers();
+    Deal();
+    return std::move(owners_);
+  }
+
+ private:
+  // Of h slots, a node gives g: the i-th where (i * g + phase) / h reaches the next whole number. Phases are spread, so
+  // that nodes whose slots alternate do not all give theirs in one part of the circle.
+  void Give() {
+    std::vector<uint64_t> sums(held_.size());
+    std::vector<uint32_t> excess(held_.size());
+    uint64_t givers = 0;
+    for (size_t node = 0; node < held_.size(); ++node) {
+      if (held_[node] <= quotas_[node]) continue;
+      excess[node] = held_[node] - quotas_[node];
+      ++givers;
+    }
+    uint64_t giver = 0;
+    for (size_t node = 0; node < held_.size(); ++node) {
+      if (excess[node] > 0) sums[node] = held_[node] * giver++ / givers;
+    }
+    for (uint32_t& owner : owners_) {
+      if (owner == kNobody || excess[owner] == 0) continue;
+      const uint32_t node = owner;
+      sums[node] += excess[node];
+      if (sums[node] < held_[node]) continue;
+      sums[node] -= held_[node];
+      owner = kNobody;
+    }
+    needs_.resize(held_.size());
+    for (size_t node = 0; node < held_.size(); ++node) {
+      if (held_[node] < quotas_[node]) needs_[node] = quotas_[node] - held_[node];
+    }
+  }
+
+  // The order is scattered, so that a node with more such slots than it needs takes them all round the circle.
+  void TakeByMembers() {
+    size_t slot = 0;
+    for (size_t i = 0; i < owners_.size(); ++i, slot = NextScattered(slot, owners_.size())) {
+      if (owners_[slot] != kNobody) continue;
+      const std::span<const uint32_t> places = places_.subspan(slot * places_per_slot_, places_per_slot_);
+      const auto taker = std::find_if(places.begin(), places.end(),
+                                      [&](uint32_t node) { return node != kNobody && needs_[node] > 0; });
+      if (taker == places.end()) continue;
+      --needs_[*taker];
+      owners_[slot] = *taker;
+    }
+  }
+
+  // No node that still needs slots is a member of those that are left.
+  void Deal() {
+    SlotDealer dealer(members_, needs_);
+    for (uint32_t& owner : owners_) {
+      if (owner == kNobody) owner = dealer.Deal(SlotList(), ZoneRule::kAny);
+    }
+  }
+
+  const uint32_t places_per_slot_;
+  const std::span<const SlotMember> members_;
+  const std::span<const uint32_t> places_;
+  std::vector<uint32_t> owners_;  // by slot; kNobody while it is to be dealt
+  std::vector<uint32_t> held_;    // by node, before
+  std::vector<uint32_t> quotas_;
+  std::vector<uint32_t> needs_;  // by node, what is still to be taken
+};
+
+}  // namespace
+
+SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotMember> members) {
+  std::vector<uint32_t> places = Renumbered(before, new_index, members);
+  std::vector<uint32_t> owners = OwnerLevelling(before.slot_count(), before.owners(), members, places).Run();
+  if (owners.front() == kNobody) return SlotTable(before.slot_bits(), before.owners());
+  if (before.owners() == 1) return SlotTable(before.slot_bits(), 1, std::move(owners));
+
+  LaterRanks ranks(before.slot_count(), before.owners(), members, places);
+  ranks.PutFirst(owners);
+  ranks.Fill();
+  ranks.Trade();
+  return SlotTable(before.slot_bits(), before.owners(), std::move(places));
+}
+
+SlotShortage ShortageOf(const SlotTable& table, std::span<const SlotMember> members) {
+  SlotShortage shortage;
+  std::vector<bool> owns(members.size());
+  for (size_t slot = 0; slot < table.slot_count(); ++slot) {
+    const uint32_t owner = table.OwnersOf(slot).front();
+    if (owner != kNobody) owns[owner] = true;
+  }
+  size_t weighted = 0;
+  for (uint32_t node = 0; node < members.size(); ++node) {
+    if (members[node].weight == 0) continue;
+    ++weighted;
+    if (!owns[node]) shortage.without_slot.push_back(node);
+  }
+  shortage.crowded = weighted * 100 > table.slot_count();
+  return shortage;
+}
+
+}  // namespace ringd::ring

@@ -1,0 +1,43 @@
+// What a change of nodes does to a slot table. Integers alone and no randomness: the same on every machine.
+// Pure functions, for any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ring/slot_table.h"
+#include "ring/slot_target.h"
+
+namespace ringd::ring {
+
+// The table over `members` (the nodes after the change, in order of id) that follows on `before`, whose node of index i
+// has the index new_index[i] now, or SlotTable::kNobody where it is gone. REQUIRES new_index to rise (kNobody left out)
+// and to cover every node of `before`.
+//
+// Owners: each node has its exact weighted share of the slots, rounded down or up; weight 0 has none; with no weighted
+// node every place is nobody's. The number of slots that change owner is the least that leads there: the larger of what
+// nodes must give (all that those gone or without weight had, and what others have above the share rounded up) and what
+// nodes must take (what is missing to the share rounded down). A node that gives some of its slots gives every n-th,
+// and slots are dealt interleaved, so that what moves is spread over the circle.
+//
+// Members behind the owner, where the table has more than one place a slot: as many as there are places, or as weighted
+// nodes where those are fewer; no two alike; from as many zones as there are, up to one each; level as far as that
+// allows (MemberTargets). Who is a member stays one where it can. A slot that loses its owner goes to the first of its
+// members that has still to take slots, and only then to another node; an owner that gives a slot away and has weight
+// stays a member of it, unless its zone may not or it is a member of more slots than it should be.
+//
+// With nothing changed the result is equal to `before`, if that is a result of this function.
+// Cost: linear in places, times the logarithm of nodes for those that change, and two passes or so over all slots that
+// look at each pair of members.
+SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotMember> members);
+
+// What an operator should know of a table: slots are too few for its nodes.
+struct SlotShortage {
+  std::vector<uint32_t> without_slot;  // nodes that have weight and own no slot, as their share is below one; ascending
+  bool crowded = false;                // more weighted nodes than slots / 100: shares are more than 1 % off
+};
+SlotShortage ShortageOf(const SlotTable& table, std::span<const SlotMember> members);
+
+}  // namespace ringd::ring

@@ -1,0 +1,142 @@
+// The vocabulary of the tests of slots: a table with its nodes by id, and what is counted of it by brute force, which
+// shares no code with the leveller.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ring/slot_leveller.h"
+#include "ring/slot_table.h"
+
+namespace ringd::ring {
+
+using SlotNodes = std::map<uint32_t, SlotMember>;  // by id
+
+// `count` nodes of ids 0, 1, ... and one weight, in zones 0, 1, ..., zones - 1, 0, ...
+inline SlotNodes EqualNodes(uint32_t count, uint32_t zones = 1, uint32_t weight = 100) {
+  SlotNodes nodes;
+  for (uint32_t id = 0; id < count; ++id) nodes[id] = {.weight = weight, .zone = id % zones};
+  return nodes;
+}
+
+inline std::vector<SlotMember> MembersOf(const SlotNodes& nodes) {
+  std::vector<SlotMember> members;
+  for (const auto& [id, member] : nodes) members.push_back(member);
+  return members;
+}
+
+// By index before, the index after.
+inline std::vector<uint32_t> NewIndex(const SlotNodes& before, const SlotNodes& after) {
+  std::vector<uint32_t> new_index;
+  for (const auto& [id, member] : before) {
+    const auto found = after.find(id);
+    new_index.push_back(found == after.end() ? SlotTable::kNobody
+                                             : static_cast<uint32_t>(std::distance(after.begin(), found)));
+  }
+  return new_index;
+}
+
+// By slot, the ids of its members in order of rank.
+inline std::vector<std::vector<uint32_t>> IdsOf(const SlotTable& table, const SlotNodes& nodes) {
+  std::vector<uint32_t> ids;
+  for (const auto& [id, member] : nodes) ids.push_back(id);
+  std::vector<std::vector<uint32_t>> slots(table.slot_count());
+  for (size_t slot = 0; slot < slots.size(); ++slot) {
+    for (const uint32_t node : table.OwnersOf(slot)) {
+      if (node != SlotTable::kNobody) slots[slot].push_back(ids.at(node));
+    }
+  }
+  return slots;
+}
+
+struct SlotState {
+  explicit SlotState(uint32_t slot_bits, uint32_t owners) : table(slot_bits, owners) {}
+
+  SlotState With(const SlotNodes& changed) const {
+    SlotState next = *this;
+    next.table = Level(table, NewIndex(nodes, changed), MembersOf(changed));
+    next.nodes = changed;
+    return next;
+  }
+  std::vector<std::vector<uint32_t>> Ids() const { return IdsOf(table, nodes); }
+  // By id, how many slots a node owns.
+  std::map<uint32_t, uint64_t> Owned() const {
+    std::map<uint32_t, uint64_t> owned;
+    for (const auto& [id, member] : nodes) owned[id] = 0;
+    for (const std::vector<uint32_t>& ids : Ids()) {
+      if (!ids.empty()) ++owned.at(ids.front());
+    }
+    return owned;
+  }
+  // By id, of how many slots a node is a member.
+  std::map<uint32_t, uint64_t> Memberships() const {
+    std::map<uint32_t, uint64_t> memberships;
+    for (const auto& [id, member] : nodes) memberships[id] = 0;
+    for (const std::vector<uint32_t>& ids : Ids()) {
+      for (const uint32_t id : ids) ++memberships.at(id);
+    }
+    return memberships;
+  }
+
+  SlotNodes nodes;
+  SlotTable table;
+};
+
+inline SlotState Levelled(uint32_t slot_bits, uint32_t owners, const SlotNodes& nodes) {
+  return SlotState(slot_bits, owners).With(nodes);
+}
+
+// Slots whose owner is another one.
+inline uint64_t MovedSlots(const SlotState& before, const SlotState& after) {
+  const auto was = before.Ids();
+  const auto is = after.Ids();
+  uint64_t moved = 0;
+  for (size_t slot = 0; slot < was.size(); ++slot) {
+    const auto owner = [](const std::vector<uint32_t>& ids) { return ids.empty() ? -1 : int64_t{ids.front()}; };
+    if (owner(was[slot]) != owner(is[slot])) ++moved;
+  }
+  return moved;
+}
+
+// Members of slots that were not members of them before.
+inline uint64_t NewMembers(const SlotState& before, const SlotState& after) {
+  const auto was = before.Ids();
+  const auto is = after.Ids();
+  uint64_t gained = 0;
+  for (size_t slot = 0; slot < was.size(); ++slot) {
+    for (const uint32_t id : is[slot]) {
+      if (std::find(was[slot].begin(), was[slot].end(), id) == was[slot].end()) ++gained;
+    }
+  }
+  return gained;
+}
+
+// The least number of slots that must change owner: the larger of what nodes have to give and what they have to take.
+inline uint64_t LeastMoves(const SlotState& before, const SlotNodes& after) {
+  const uint64_t slots = before.table.slot_count();
+  uint64_t total = 0;
+  for (const auto& [id, member] : after) total += member.weight;
+  std::map<uint32_t, uint64_t> held = before.Owned();
+  uint64_t losses = 0;
+  uint64_t gains = 0;
+  uint64_t owned = 0;
+  for (const auto& [id, count] : held) {
+    owned += count;
+    if (!after.contains(id)) losses += count;
+  }
+  if (total > 0) losses += slots - owned;  // nobody's
+  for (const auto& [id, member] : after) {
+    const uint64_t has = held.contains(id) ? held[id] : 0;
+    const uint64_t floor = total == 0 ? 0 : slots * member.weight / total;
+    const uint64_t ceil = total == 0 ? 0 : (slots * member.weight + total - 1) / total;
+    losses += has > ceil ? has - ceil : 0;
+    gains += has < floor ? floor - has : 0;
+  }
+  return std::max(losses, gains);
+}
+
+}  // namespace ringd::ring

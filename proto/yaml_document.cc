@@ -2,6 +2,7 @@
 
 #include <yaml-cpp/eventhandler.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace ringd {
@@ -34,9 +35,14 @@ class Beginning final : public YAML::EventHandler {
   std::optional<YAML::Mark> mark_;
 };
 
+// The library takes a quote that is never closed for a scalar which goes on to the end; but not where the text ends
+// without a line break, as it does with this comment.
+std::string WithComment(const std::string& text) { return text + (text.ends_with('\n') ? "#" : "\n#"); }
+
 }  // namespace
 
-YamlDocuments LoadYaml(const std::string& text) {
+YamlDocuments LoadYaml(const std::string& content) {
+  const std::string text = WithComment(content);
   YamlDocuments documents;
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -46,5 +52,8 @@ YamlDocuments LoadYaml(const std::string& text) {
   if (parser.HandleNextDocument(beginning)) documents.second = beginning.mark();
   return documents;
 }
+
+// Marks count from 0, and are negative for what is not in the text.
+int LineOf(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
 
 }  // namespace ringd

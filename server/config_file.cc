@@ -19,9 +19,6 @@ absl::Status Bad(const std::string& text) {
   return ring::Error(absl::StatusCode::kInvalidArgument, kBadConfig, ring::Shown(text));
 }
 
-// Marks count lines from 0; a node that is not in the file has a negative one.
-int LineOf(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
-
 // What is wrong with a value; empty = nothing.
 std::string ReadValue(const YAML::Node& value, ConfigEntry* entry) {
   entry->is_list = value.IsSequence();

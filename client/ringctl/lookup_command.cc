@@ -1,171 +1,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <deque>
-#include <future>
-#include <memory>
-#include <system_error>
-#include <utility>
-
+#include "client/ringctl/batch_runner.h"
 #include "client/ringctl/commands.h"
 #include "client/ringctl/failure.h"
 #include "client/ringctl/json.h"
 #include "client/ringctl/key_batcher.h"
-#include "client/ringctl/key_reader.h"
 #include "client/ringctl/lookup_output.h"
-#include "client/ringctl/progress.h"
 #include "client/ringctl/standard_output.h"
-#include "client/ringctl/version_text.h"
-#include "client/wire_check.h"
 
 namespace ringd::ctl {
 namespace {
-
-// Batches under way at once: enough to keep the server busy while answers are printed.
-constexpr std::size_t kMostFlights = 4;
-
-// Flight is a batch that was sent and not yet printed. It stays where it is, since the call points into it.
-struct Flight {
-  std::shared_ptr<v1::Directory::Stub> stub;
-  uint64_t first_key = 0;  // number of its first key, from 1
-  v1::BatchLookupRequest request;
-  v1::BatchLookupResponse response;
-  grpc::ClientContext context;
-  std::future<grpc::Status> done;
-
-  ~Flight() {
-    if (!done.valid()) return;
-    context.TryCancel();
-    done.wait();
-  }
-};
-
-// BatchRunner sends batches, some at a time, and prints their answers in order. After a method has answered something
-// else than kOk, which it has reported, only Finish may be called.
-class BatchRunner {
- public:
-  BatchRunner(Session& session, std::string key_word)
-      : session_(session), output_(session.options), key_word_(std::move(key_word)) {}
-
-  ExitCode Send(v1::BatchLookupRequest request);
-  ExitCode Drain();
-  // Finish ends the document, whether or not all went well.
-  void Finish() { Print(output_.Finish()); }
-
- private:
-  ExitCode Collect();
-  ExitCode Resolve(const v1::BatchLookupRequest& request, uint64_t first_key, const grpc::Status& refused);
-  ExitCode PrintAnswer(const v1::BatchLookupRequest& request, const v1::BatchLookupResponse& response);
-
-  Session& session_;
-  LookupOutput output_;
-  const std::string key_word_;  // "line" or "key": what a number in an error counts
-  std::deque<std::unique_ptr<Flight>> flights_;
-  uint64_t keys_sent_ = 0;
-  uint64_t keys_answered_ = 0;
-  std::optional<v1::Version> version_;
-  bool told_versions_ = false;
-  bool told_short_ = false;
-};
-
-ExitCode BatchRunner::Send(v1::BatchLookupRequest request) {
-  if (flights_.size() >= kMostFlights) {
-    const ExitCode code = Collect();
-    if (code != ExitCode::kOk) return code;
-  }
-  const grpc::Status unfit = CheckWire(request);
-  if (!unfit.ok()) return ReportStatus(unfit);
-  auto reached = session_.connection.Reach();
-  if (!reached.status.ok()) {
-    const ExitCode code = Drain();
-    return code == ExitCode::kOk ? ReportStatus(reached.status) : code;
-  }
-  Flight& flight = *flights_.emplace_back(std::make_unique<Flight>());
-  flight.stub = std::move(reached.value);
-  flight.first_key = keys_sent_ + 1;
-  flight.request = std::move(request);
-  flight.context.set_deadline(session_.connection.NewDeadline());
-  keys_sent_ += static_cast<uint64_t>(flight.request.keys_size());
-  // The promise belongs to the callback, which may still be in set_value when the flight has ended.
-  const auto promise = std::make_shared<std::promise<grpc::Status>>();
-  flight.done = promise->get_future();
-  flight.stub->async()->BatchLookup(&flight.context, &flight.request, &flight.response,
-                                    [promise](grpc::Status status) { promise->set_value(std::move(status)); });
-  return ExitCode::kOk;
-}
-
-ExitCode BatchRunner::Drain() {
-  while (!flights_.empty()) {
-    const ExitCode code = Collect();
-    if (code != ExitCode::kOk) return code;
-  }
-  return ExitCode::kOk;
-}
-
-// Waits for the oldest batch and prints its answers.
-ExitCode BatchRunner::Collect() {
-  const std::unique_ptr<Flight> flight = std::move(flights_.front());
-  flights_.pop_front();
-  grpc::Status status = Understood(flight->done.get());
-  if (MayTryAgain(status)) {
-    auto again = session_.connection.Call(&v1::Directory::Stub::BatchLookup, flight->request);
-    status = again.status;
-    flight->response = std::move(again.value);
-  }
-  if (status.ok()) return PrintAnswer(flight->request, flight->response);
-  const grpc::StatusCode code = status.error_code();
-  if (code != grpc::StatusCode::INVALID_ARGUMENT && code != grpc::StatusCode::RESOURCE_EXHAUSTED) {
-    return ReportStatus(status);
-  }
-  // Refused without any key as well: then no key is to blame.
-  v1::BatchLookupRequest without_keys = flight->request;
-  without_keys.clear_keys();
-  const auto probe = session_.connection.Call(&v1::Directory::Stub::BatchLookup, without_keys);
-  if (!probe.status.ok()) return ReportStatus(status);
-  return Resolve(flight->request, flight->first_key, status);
-}
-
-// Cuts a refused batch in two until the key that is to blame stands alone, or until the server takes the pieces; so the
-// keys before it are answered, and a server with smaller limits is served.
-ExitCode BatchRunner::Resolve(const v1::BatchLookupRequest& request, uint64_t first_key, const grpc::Status& refused) {
-  if (request.keys_size() == 1) return ReportStatus(refused, fmt::format("{} {}", key_word_, first_key));
-  const int middle = request.keys_size() / 2;
-  for (const auto& [begin, end] : {std::pair(0, middle), std::pair(middle, request.keys_size())}) {
-    v1::BatchLookupRequest part = request;
-    part.mutable_keys()->DeleteSubrange(end, request.keys_size() - end);
-    part.mutable_keys()->DeleteSubrange(0, begin);
-    const auto answer = session_.connection.Call(&v1::Directory::Stub::BatchLookup, part);
-    const grpc::StatusCode code = answer.status.error_code();
-    const bool key_to_blame =
-        code == grpc::StatusCode::INVALID_ARGUMENT || code == grpc::StatusCode::RESOURCE_EXHAUSTED;
-    const ExitCode result = answer.status.ok() ? PrintAnswer(part, answer.value)
-                            : key_to_blame     ? Resolve(part, first_key + static_cast<uint64_t>(begin), answer.status)
-                                               : ReportStatus(answer.status);
-    if (result != ExitCode::kOk) return result;
-  }
-  return ExitCode::kOk;
-}
-
-ExitCode BatchRunner::PrintAnswer(const v1::BatchLookupRequest& request, const v1::BatchLookupResponse& response) {
-  if (!FitsRequest(request, response)) {
-    return ReportStatus({grpc::StatusCode::INTERNAL, "the answer of the server does not fit the keys that were sent"});
-  }
-  if (!version_) version_ = response.version();
-  if (!told_versions_ && !SameVersion(*version_, response.version())) {
-    told_versions_ = true;
-    Notice(fmt::format("warning: the ring changed meanwhile: first answers are of version {}, later ones of {}",
-                       VersionText(*version_), VersionText(response.version())));
-  }
-  if (response.owners_short() && !std::exchange(told_short_, true) && !session_.options.quiet) {
-    Notice(fmt::format("note: fewer owners than were asked for ({} a key): the ring has no more nodes of weight > 0",
-                       response.owners_per_key()));
-  }
-  keys_answered_ += static_cast<uint64_t>(request.keys_size());
-  ShowProgress(session_.options, fmt::format("{} keys answered", keys_answered_));
-  Print(output_.Add(request, response));
-  return FlushOutput() ? ExitCode::kOk : ExitCode::kRefused;
-}
 
 v1::BatchLookupRequest Prototype(const LookupOptions& options) {
   v1::BatchLookupRequest request;
@@ -218,35 +63,11 @@ ExitCode SendKeys(BatchRunner& runner, const LookupOptions& options) {
 }
 
 ExitCode SendStandardInput(BatchRunner& runner, const LookupOptions& options) {
-  KeyReader reader(STDIN_FILENO, options.null_separated ? '\0' : '\n');
-  KeyBatcher batcher(Prototype(options));
-  uint64_t keys = 0;
-  bool waiting = false;  // all that was read has been answered
-  while (true) {
-    const auto event = reader.Next(waiting ? KeyReader::WhenIdle::kWait : KeyReader::WhenIdle::kReturn);
-    ExitCode code = ExitCode::kOk;
-    if (event == KeyReader::Event::kKey) {
-      ++keys;
-      waiting = false;
-      if (!batcher.Fits(reader.key())) code = runner.Send(batcher.Take());
-      batcher.Add(reader.key());
-    } else {
-      // An empty input is sent too, so that the server judges the ring.
-      if (!batcher.empty() || (event == KeyReader::Event::kEnd && keys == 0)) code = runner.Send(batcher.Take());
-      if (code == ExitCode::kOk) code = runner.Drain();
-      waiting = true;
-    }
-    if (code != ExitCode::kOk || event == KeyReader::Event::kEnd) return code;
-    if (event == KeyReader::Event::kTooLong) {
-      return ReportError(ExitCode::kRefused, fmt::format("line {}: a key of more than {} bytes cannot be sent "
-                                                         "(INVALID_ARGUMENT)",
-                                                         keys + 1, KeyReader::kLongestKey));
-    }
-    if (event == KeyReader::Event::kFailed) {
-      return ReportError(ExitCode::kRefused,
-                         fmt::format("cannot read standard input: {}", std::generic_category().message(errno)));
-    }
-  }
+  const LineInput input{.fd = STDIN_FILENO,
+                        .separator = options.null_separated ? '\0' : '\n',
+                        .name = "standard input",
+                        .key_of = [](std::string_view line) { return line; }};
+  return SendLines(input, Prototype(options), runner);
 }
 
 }  // namespace
@@ -254,9 +75,15 @@ ExitCode SendStandardInput(BatchRunner& runner, const LookupOptions& options) {
 ExitCode Lookup(Session& session, const LookupOptions& options) {
   const bool from_input = options.keys.size() == 1 && options.keys.front() == "-";
   if (options.keys.size() == 1 && !from_input) return LookupOneKey(session, options);
-  BatchRunner runner(session, from_input ? "line" : "key");
+  LookupOutput output(session.options);
+  BatchRunner runner(session, from_input ? "line" : "key",
+                     [&output](const v1::BatchLookupRequest& request, const v1::BatchLookupResponse& response) {
+                       Print(output.Add(request, response));
+                       return FlushOutput() ? ExitCode::kOk : ExitCode::kRefused;
+                     });
   const ExitCode code = from_input ? SendStandardInput(runner, options) : SendKeys(runner, options);
-  runner.Finish();
+  // The document ends, whether or not all went well.
+  Print(output.Finish());
   return code;
 }
 

@@ -19,9 +19,6 @@
 namespace ringd::ctl {
 namespace {
 
-// Marks count from 0, and are negative for what is not in the file.
-int LineOf(const YAML::Mark& mark) { return std::max(mark.line, 0) + 1; }
-
 // The \u escape with which `text` begins; 0 where it begins with something else.
 uint32_t UnicodeEscape(std::string_view text) {
   uint32_t code = 0;
@@ -48,10 +45,6 @@ std::string WithWholeEscapes(std::string_view json) {
   }
   return yaml;
 }
-
-// The library takes a quote that is never closed for a scalar which goes on to the end, and so for fewer nodes; but not
-// where the file ends without a line break, as it does with this comment.
-std::string WithComment(const std::string& content) { return content + (content.ends_with('\n') ? "#" : "\n#"); }
 
 bool IsJson(std::string_view content) {
   const std::size_t first = content.find_first_not_of(" \t\r\n");
@@ -210,7 +203,7 @@ absl::StatusOr<NodeFile> ParseNodeFile(const std::string& name, const std::strin
   NodeFileReader reader(&file);
   // The library throws; that ends here.
   try {
-    const YamlDocuments documents = LoadYaml(WithComment(IsJson(content) ? WithWholeEscapes(content) : content));
+    const YamlDocuments documents = LoadYaml(IsJson(content) ? WithWholeEscapes(content) : content);
     if (documents.second.has_value()) return reader.Bad(*documents.second, "a second document begins");
     if (documents.first.has_value()) {
       if (absl::Status status = reader.ReadDocument(*documents.first); !status.ok()) return status;

@@ -17,6 +17,7 @@
 #include "client/ringctl/failure.h"
 #include "client/ringctl/help_texts.h"
 #include "client/ringctl/options.h"
+#include "client/ringctl/ring_import.h"
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/version_text.h"
 #include "ring/closest_word.h"
@@ -85,13 +86,16 @@ class CommandLine {
                    LastWord last = LastWord::kOnce);
   void AddGlobalFlags();
   void AddRingCommands();
-  void AddPlacement(Node* create);
+  void AddSettings(Node* node);
+  void AddPlacement(Node* node);
+  void AddImport(Node* ring);
   void AddNodeCommands();
   void AddApplyAndDiff();
   void AddRingUpdate(Node* ring);
   void AddHistory();
   void AddRestore(Node* ring);
   void AddLookup();
+  void AddVerify();
   void AddWatch();
   void AddCompletion();
   void AddMutationFlags(Node* node);
@@ -108,6 +112,7 @@ class CommandLine {
   TlsFiles tls_;
   MutationFlags mutation_;
   RingCreateOptions create_;
+  RingImportOptions import_;
   RingUpdateOptions update_;
   bool clear_labels_ = false;
   RingRestoreOptions restore_;
@@ -127,6 +132,7 @@ CommandLine::CommandLine() {
   AddApplyAndDiff();
   AddHistory();
   AddLookup();
+  AddVerify();
   AddWatch();
   AddCommand(tree_.root(), "status", "health, build and rings of every endpoint", {},
              [this](const Words&) { return Status(global_); });
@@ -182,7 +188,7 @@ void CommandLine::AddGlobalFlags() {
 }
 
 void CommandLine::AddRingCommands() {
-  Node* ring = tree_.AddGroup("ring", "create, get, list, update, restore or delete rings");
+  Node* ring = tree_.AddGroup("ring", "create, import, get, list, update, restore or delete rings");
   Node* create = AddCommand(
       ring, "create", "make an empty ring", {"RING"},
       [this](const Words& words) {
@@ -192,12 +198,8 @@ void CommandLine::AddRingCommands() {
         return RingCreate(session, create_);
       },
       LastWord::kIsNew);
-  AddPlacement(create);
-  AddNumber(tree_, create, "--default-weight", &create_.default_weight,
-            "weight of nodes that are added without one [100; 1 in a preset]");
-  AddPairs(create, "--label", &create_.labels, "a label of the ring; may come again");
-  AddMutationFlags(create);
-
+  AddSettings(create);
+  AddImport(ring);
   AddCommand(ring, "get", "show a ring and its nodes with their shares", {"RING"}, [this](const Words& words) {
     Session session(global_);
     return RingGet(session, words[0]);
@@ -218,27 +220,55 @@ void CommandLine::AddRingCommands() {
   AddForce(remove, "even if the ring has nodes");
 }
 
-void CommandLine::AddPlacement(Node* create) {
+// What makes a ring takes these.
+void CommandLine::AddSettings(Node* node) {
+  AddPlacement(node);
+  AddNumber(tree_, node, "--default-weight", &create_.default_weight,
+            "weight of nodes that are added without one [100; 1 in a preset]");
+  AddPairs(node, "--label", &create_.labels, "a label of the ring; may come again");
+  AddMutationFlags(node);
+}
+
+void CommandLine::AddPlacement(Node* node) {
   PlacementOptions& placement = create_.placement;
-  AddText(tree_, create, {"--placement", "KIND", "hashed [hashed]", "", {"hashed"}}, &placement.kind);
-  AddNumber(tree_, create, "--points-per-weight", &placement.points_per_weight,
+  AddText(tree_, node, {"--placement", "KIND", "hashed [hashed]", "", {"hashed"}}, &placement.kind);
+  AddNumber(tree_, node, "--points-per-weight", &placement.points_per_weight,
             "points on the circle for each unit of weight [2]");
-  AddText(tree_, create, {"--hash", "HASH", "hash function of keys and labels [xxh3-64]", "", HashNames()},
+  AddText(tree_, node, {"--hash", "HASH", "hash function of keys and labels [xxh3-64]", "", HashNames()},
           &placement.hash);
-  AddText(tree_, create, {"--point-label", "TEXT", "what is hashed for a point [{key}#{index}]", "", {}},
+  AddText(tree_, node, {"--point-label", "TEXT", "what is hashed for a point [{key}#{index}]", "", {}},
           &placement.point_label);
-  AddText(tree_, create, {"--match", "RULE", "which point a key belongs to [at-or-after]", "", MatchNames()},
+  AddText(tree_, node, {"--match", "RULE", "which point a key belongs to [at-or-after]", "", MatchNames()},
           &placement.match);
-  AddText(tree_, create,
+  AddText(tree_, node,
           {"--tie-rule", "RULE", "which of two points on one position is first [node-id]", "", TieRuleNames()},
           &placement.tie_rule);
-  AddText(tree_, create, {"--hash-tag", "XY", "hash only what stands between an X and the next Y of a key", "", {}},
+  AddText(tree_, node, {"--hash-tag", "XY", "hash only what stands between an X and the next Y of a key", "", {}},
           &placement.hash_tag);
-  AddText(tree_, create,
+  AddText(tree_, node,
           {"--preset", "NAME", "a ring that other programs run, instead of a placement", "", PresetNames()},
           &placement.preset);
-  AddNumber(tree_, create, "--min-ring-size", &placement.minimum_ring_size, "of envoy-ring-hash [1024]");
-  AddNumber(tree_, create, "--max-ring-size", &placement.maximum_ring_size, "of envoy-ring-hash [8388608]");
+  AddNumber(tree_, node, "--min-ring-size", &placement.minimum_ring_size, "of envoy-ring-hash [1024]");
+  AddNumber(tree_, node, "--max-ring-size", &placement.maximum_ring_size, "of envoy-ring-hash [8388608]");
+}
+
+void CommandLine::AddImport(Node* ring) {
+  Node* import = AddCommand(ring, "import", "make a ring, with its nodes, of a file that another program reads",
+                            {"NAME", "FILE"}, [this](const Words& words) {
+                              import_.ring = create_;
+                              import_.ring.ring = words[0];
+                              import_.ring.mutation = mutation_;
+                              import_.file = words[1];
+                              Session session(global_);
+                              return RingImport(session, import_);
+                            });
+  AddText(tree_, import, {"--format", "FORMAT", "what FILE is [told by the file]", "", ImportFormatNames()},
+          &import_.format);
+  AddText(tree_, import, {"--pool", "NAME", "of a nutcracker.yml, where it has several"}, &import_.pool);
+  AddText(tree_, import, {"--upstream", "NAME", "of a configuration of nginx, where it has several"},
+          &import_.upstream);
+  AddSettings(import);
+  tree_.SetFooter(import, kImportFooter);
 }
 
 void CommandLine::AddRingUpdate(Node* ring) {
@@ -384,6 +414,19 @@ void CommandLine::AddLookup() {
   CommandTree::AddSwitch(lookup, "--null", &lookup_.null_separated,
                          "a NUL ends each key on stdin, instead of a newline");
   tree_.SetFooter(lookup, kLookupFooter);
+}
+
+void CommandLine::AddVerify() {
+  Node* verify = AddCommand(tree_.root(), "verify",
+                            "prove that keys have the owners that a file tells: exit code 0 all, 1 not all",
+                            {"RING", "FILE"}, [this](const Words& words) {
+                              if (global_.format != Format::kTable && global_.format != Format::kTsv) {
+                                return tree_.ReportUsage("verify prints -o table or -o tsv");
+                              }
+                              Session session(global_);
+                              return Verify(session, {.ring = words[0], .file = words[1]});
+                            });
+  tree_.SetFooter(verify, kVerifyFooter);
 }
 
 void CommandLine::AddWatch() {

@@ -20,6 +20,9 @@ namespace {
 
 using Commands = std::map<const CLI::App*, Command>;
 
+// The word of a command, or the type of a flag, that shells complete with names of files.
+constexpr std::string_view kFileWord = "FILE";
+
 // UsageFormatter writes the words of a command into its usage line.
 class UsageFormatter : public CLI::Formatter {
  public:
@@ -187,8 +190,8 @@ void PlaceWord(const Command& command, const Words& words, Place* place) {
   const bool is_last = words.size() + 1 >= count;
   const bool is_one = words.size() < count || (count > 0 && command.last == LastWord::kRepeats);
   if (!is_one || (is_last && command.last == LastWord::kIsNew)) return;
-  place->kind = Place::Kind::kWord;
   place->word = command.words[std::min(words.size(), count - 1)];
+  place->kind = place->word == kFileWord ? Place::Kind::kFile : Place::Kind::kWord;
   place->words = words;
 }
 
@@ -291,7 +294,7 @@ ExitCode CommandTree::Parse(const Words& arguments) {
 }
 
 void CommandTree::PlaceValue(const CLI::Option& option, Place* place) const {
-  if (option.get_type_name() == "FILE") place->kind = Place::Kind::kFile;
+  if (option.get_type_name() == kFileWord) place->kind = Place::Kind::kFile;
   const auto choices = choices_.find(&option);
   if (choices == choices_.end()) return;
   place->kind = Place::Kind::kCandidates;

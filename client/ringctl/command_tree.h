@@ -26,7 +26,7 @@ enum class LastWord { kOnce, kRepeats, kIsNew };
 // Command is a verb with what stands behind it. CLI11 gets the flags alone: the words (names, keys) are the users' own
 // and may be anything, also the name of a verb, "[a,b]" or "++", which CLI11 would read as something else.
 struct Command {
-  Words words;  // names of the words, such as {"RING", "ID"}
+  Words words;  // names of the words, such as {"RING", "ID"}; FILE is the name of a file
   LastWord last = LastWord::kOnce;
   std::function<ExitCode(const Words&)> run;
 };

@@ -11,6 +11,8 @@ namespace ringd::ctl {
 // The commands. Each prints its data on standard output, its errors on stderr, and answers how ringctl ends.
 
 ExitCode RingCreate(Session& session, const RingCreateOptions& options);
+// RingImport makes a ring, with its nodes, of a file that another program reads, or of an export of `ring get`.
+ExitCode RingImport(Session& session, const RingImportOptions& options);
 ExitCode RingGet(Session& session, const std::string& ring);
 ExitCode RingList(Session& session);
 // REQUIRES: a setting is given.
@@ -41,6 +43,12 @@ ExitCode History(Session& session, const HistoryOptions& options);
 //   json: one key of the command line: its LookupResponse. Else {"results": [{"key", "owners", "version"}, ...]}, a
 //   result a line, closed even when it ends early; a key that is not UTF-8 is "key_base64".
 ExitCode Lookup(Session& session, const LookupOptions& options);
+
+// Verify compares the owners of keys with those that a file tells, a line `KEY<TAB>OWNER` a key, as `lookup -o tsv`
+// prints them; the file is read while its keys are asked for, in constant memory. It prints each line that differs,
+// with the owner that the key has: kOk none, kDiffers some, kCannotTell where the server said no. A line that makes no
+// sense, and a file without any, are kUsage.
+ExitCode Verify(Session& session, const VerifyOptions& options);
 
 // Watch prints what happens to a ring, a line an event, until it is interrupted or refused for good. It reconnects
 // for ever, the first time included, and goes on from where it was.

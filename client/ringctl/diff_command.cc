@@ -12,9 +12,6 @@
 namespace ringd::ctl {
 namespace {
 
-// A no of the server: 1 says that there is a difference.
-ExitCode OfDiff(ExitCode code) { return code == ExitCode::kRefused ? ExitCode::kCannotTell : code; }
-
 // What the server would make of the change, without making it.
 Answer<v1::ApplyChangesResponse> Plan(Session& session, const std::string& ring, const RingComparison& comparison) {
   v1::ApplyChangesRequest request = RequestOf(ring, comparison.difference);
@@ -74,7 +71,7 @@ ExitCode Diff(Session& session, const DiffOptions& options) {
   RingComparison comparison;
   ExitCode code = ReadNodeFile(options.file, &comparison.file);
   if (code == ExitCode::kOk) code = CompareRing(session, options.ring, &comparison);
-  if (code != ExitCode::kOk) return OfDiff(code);
+  if (code != ExitCode::kOk) return OfComparison(code);
 
   Answer<v1::ApplyChangesResponse> plan;
   if (!comparison.difference.nodes.empty()) plan = Plan(session, options.ring, comparison);
@@ -82,7 +79,7 @@ ExitCode Diff(Session& session, const DiffOptions& options) {
   if (plan.status.error_code() == grpc::StatusCode::PERMISSION_DENIED) {
     if (!session.options.quiet) Notice(fmt::format("note: not planned: {}", plan.status.error_message()));
   } else if (!plan.status.ok()) {
-    return OfDiff(ReportStatus(plan.status));
+    return OfComparison(ReportStatus(plan.status));
   }
   PrintDifference(comparison, plan.value, session.options);
   if (!FlushOutput()) return ExitCode::kCannotTell;

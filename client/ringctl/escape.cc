@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
+
+constexpr std::size_t kEscapedByte = 4;  // "\\xHH"
 
 bool IsControlByte(char32_t code) { return code < 0x20 || code == 0x7F; }
 
@@ -48,6 +52,23 @@ std::string EscapeForTsv(std::string_view text) {
   std::string out;
   AppendTsv(text, TsvList::kNo, &out);
   return out;
+}
+
+std::optional<std::string> ReadTsv(std::string_view cell) {
+  std::string text;
+  while (true) {
+    const std::size_t backslash = cell.find('\\');
+    text += cell.substr(0, backslash);
+    if (backslash == std::string_view::npos) return text;
+    cell.remove_prefix(backslash);
+    uint8_t byte = 0;
+    if (cell.size() < kEscapedByte || cell[1] != 'x') return std::nullopt;
+    const char* digits = cell.data() + 2;
+    const auto [end, error] = std::from_chars(digits, digits + 2, byte, 16);
+    if (error != std::errc() || end != digits + 2) return std::nullopt;
+    text += static_cast<char>(byte);
+    cell.remove_prefix(kEscapedByte);
+  }
 }
 
 }  // namespace ringd::ctl

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,9 @@ enum class TsvList { kNo, kElement };
 void AppendTsv(std::string_view text, TsvList list, std::string* out);
 
 std::string EscapeForTsv(std::string_view text);
+
+// ReadTsv is the text that AppendTsv wrote so; nullopt where a backslash begins something else than \xHH. The digits
+// may be lower-case ones.
+std::optional<std::string> ReadTsv(std::string_view cell);
 
 }  // namespace ringd::ctl

@@ -13,11 +13,12 @@ inline constexpr char kFooter[] =
     "  ringctl lookup cache user:42\n"
     "  ringctl lookup cache - -o tsv < keys.txt\n"
     "  ringctl diff cache -f nodes.yaml\n"
+    "  ringctl ring import sessions nutcracker.yml --pool sessions\n"
     "  ringctl watch cache -o json\n"
     "\n"
-    "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS. Of "
-    "diff:\n"
-    "0 the same, 1 it differs, 5 the server said no.\n"
+    "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS. Of diff "
+    "and\n"
+    "verify: 0 the same, 1 it differs, 5 the server said no.\n"
     "The flags above work after the command too. `ringctl COMMAND --help` tells more.";
 
 inline constexpr char kForceOfNodes[] =
@@ -34,6 +35,20 @@ inline constexpr char kFileFooter[] =
     "    metadata: {rack: r7}\n"
     "\n"
     "`ringctl ring get RING -o yaml > FILE` is a beginning. FILE may be `-`: then it comes from stdin.";
+
+inline constexpr char kImportFooter[] =
+    "FILE, or stdin where it is `-`, is one of these. What it is, its first line tells, or --format:\n"
+    "  nutcracker   nutcracker.yml; a ring of preset twemproxy\n"
+    "  nginx        a configuration of nginx, with an upstream { hash KEY consistent; ... }; of preset nginx\n"
+    "  list         HOST[:PORT] [WEIGHT], a node a line; --preset or the flags of a placement say which ring it is\n"
+    "  json         what `ringctl ring get -o json` prints\n"
+    "The nodes join in the order of the file, as one change. --dry-run shows what would be made. Prove it then:\n"
+    "  ringctl verify NAME owners.tsv";
+
+inline constexpr char kVerifyFooter[] =
+    "FILE, or stdin where it is `-`, has a line KEY<TAB>OWNER a key, as `ringctl lookup -o tsv` prints them: OWNER is\n"
+    "the id of a node; control bytes, backslash and bytes that are not UTF-8 are \\xHH. The lines that differ are\n"
+    "printed, with the owner that the key has. Exit code 5: the server said no.";
 
 inline constexpr char kUpdateFooter[] =
     "To drain a node, lower its weight in steps, at last to 0: it owns nothing then, and stays listed.\n"

@@ -42,6 +42,14 @@ struct RingCreateOptions {
   MutationFlags mutation;
 };
 
+struct RingImportOptions {
+  RingCreateOptions ring;  // what the command line says of it; a file may say more
+  std::string file;        // "-" = standard input
+  std::string format;      // one of ImportFormatNames(); empty = told by the file
+  std::string pool;        // of a nutcracker.yml; empty = it has one
+  std::string upstream;    // of a configuration of nginx; empty = it has one
+};
+
 // RingUpdateOptions are the settings that the command line named.
 struct RingUpdateOptions {
   std::string ring;
@@ -96,6 +104,11 @@ struct LookupOptions {
   bool null_separated = false;    // on stdin, NUL ends a key instead of a newline
   std::optional<uint32_t> owners;
   std::optional<v1::Version> min_version;
+};
+
+struct VerifyOptions {
+  std::string ring;
+  std::string file;  // "-" = standard input
 };
 
 struct WatchOptions {

@@ -25,6 +25,8 @@ struct PlacementOptions {
   std::string hash_tag;
   std::optional<uint32_t> minimum_ring_size;
   std::optional<uint32_t> maximum_ring_size;
+
+  bool operator==(const PlacementOptions&) const = default;
 };
 
 // The names of all values but the unspecified one, in order of their numbers.

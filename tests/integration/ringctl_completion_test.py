@@ -106,6 +106,7 @@ class RingctlCompletionTest(RingctlCase):
         ("ringctl ring create x --placement h", ["ringctl", "ring", "create", "x", "--placement", "hashed"]),
         ("ringctl apply cache -f oth", ["ringctl", "apply", "cache", "-f", "other.pem"]),
         ("ringctl apply cache -f som", ["ringctl", "apply", "cache", "-f", "some file.yaml"]),
+        ("ringctl verify cache som", ["ringctl", "verify", "cache", "some file.yaml"]),
         ("ringctl --cacert=oth", ["ringctl", "--cacert=other.pem"]),
         ("ringctl ring create ca", ["ringctl", "ring", "create", "ca"]),
         ("ringctl lookup no-such-ring k", ["ringctl", "lookup", "no-such-ring", "k"]),
@@ -183,7 +184,9 @@ class RingctlCompletionTest(RingctlCase):
     def test_all_candidates(self):
         """What they mean stands behind them."""
         answer = self.out("__complete", "ring", "")
-        self.assertEqual(answer, "words\ncreate\tmake an empty ring\nget\tshow a ring and its nodes with their shares\n"
+        self.assertEqual(answer, "words\ncreate\tmake an empty ring\n"
+                                 "import\tmake a ring, with its nodes, of a file that another program reads\n"
+                                 "get\tshow a ring and its nodes with their shares\n"
                                  "list\tlist the rings\nupdate\tchange settings of a ring, which moves no key\n"
                                  "restore\tgo back to the nodes of an earlier version, as a new change\n"
                                  "delete\tdelete a ring with its nodes and its history\n")

@@ -11,7 +11,8 @@ using testing::HasSubstr;
 using testing::internal::CaptureStderr;
 using testing::internal::GetCapturedStderr;
 
-// A small tree: `tool pot get POT`, `tool pot fill POT TEA...`, `tool pot make POT`, `tool list`.
+// A small tree: `tool pot get POT`, `tool pot fill POT TEA...`, `tool pot make POT`,
+// `tool pot draw POT FILE`, `tool list`.
 class CommandTreeTest : public testing::Test {
  protected:
   CommandTreeTest() {
@@ -22,6 +23,7 @@ class CommandTreeTest : public testing::Test {
     CommandTree::Node* fill = tree_.AddCommand(pot, "fill", "fill a pot", {{"POT", "TEA"}, LastWord::kRepeats, Keep()});
     CommandTree::AddSwitch(fill, "-q,--quick", &quick_, "at once");
     tree_.AddCommand(pot, "make", "make a pot", {{"POT"}, LastWord::kIsNew, Keep()});
+    tree_.AddCommand(pot, "draw", "draw a pot", {{"POT", "FILE"}, LastWord::kOnce, Keep()});
     tree_.AddCommand(tree_.root(), "list", "list the pots", {{}, LastWord::kOnce, Keep()});
   }
 
@@ -110,8 +112,8 @@ TEST_F(CommandTreeTest, LocatesCommands) {
 }
 
 TEST_F(CommandTreeTest, LocatesCommandsBehindFlagsAndHelp) {
-  EXPECT_THAT(Texts(tree_.Locate({"help", "pot", ""})), ElementsAre("get", "fill", "make"));
-  EXPECT_THAT(Texts(tree_.Locate({"pot", "--cert", "x", ""})), ElementsAre("get", "fill", "make"));
+  EXPECT_THAT(Texts(tree_.Locate({"help", "pot", ""})), ElementsAre("get", "fill", "make", "draw"));
+  EXPECT_THAT(Texts(tree_.Locate({"pot", "--cert", "x", ""})), ElementsAre("get", "fill", "make", "draw"));
 }
 
 TEST_F(CommandTreeTest, LocatesFlagsOfTheCommandAndOfAll) {
@@ -140,6 +142,13 @@ TEST_F(CommandTreeTest, LocatesWordsAndSetsTheFlagsBeforeThem) {
   EXPECT_EQ(pot.kind, Place::Kind::kWord);
   EXPECT_EQ(pot.word, "POT");
   EXPECT_EQ(cert_, "c");
+}
+
+TEST_F(CommandTreeTest, LocatesAWordThatIsAFile) {
+  EXPECT_EQ(tree_.Locate({"pot", "draw", ""}).kind, Place::Kind::kWord);
+  const Place file = tree_.Locate({"pot", "draw", "p", "/e"});
+  EXPECT_EQ(file.kind, Place::Kind::kFile);
+  EXPECT_EQ(file.begun, "/e");
 }
 
 TEST_F(CommandTreeTest, LocatesWordsThatComeAgain) {

@@ -31,5 +31,21 @@ TEST(EscapeForTsv, EscapesACommaOnlyInsideAnElementOfAList) {
   EXPECT_EQ(EscapeForTsv("a,b"), "a,b");
 }
 
+TEST(ReadTsv, ReadsBackWhatWasEscaped) {
+  for (const std::string& text : {""s, "user:42"s, "a\tb\nc\\d\x7F\0e"s, "\xFF\xC3"s, "\\x41"s, "é, \u952E"s}) {
+    EXPECT_EQ(ReadTsv(EscapeForTsv(text)), text);
+    std::string element;
+    AppendTsv(text, TsvList::kElement, &element);
+    EXPECT_EQ(ReadTsv(element), text);
+  }
+  EXPECT_EQ(ReadTsv("\\x4a\\x4B"), "JK");
+}
+
+TEST(ReadTsv, RefusesABackslashThatBeginsNoEscape) {
+  for (const char* cell : {"\\", "a\\", "\\x", "\\x4", "\\x4G", "\\x 4", "\\x+4", "\\X41", "\\n", "\\\\x41"}) {
+    EXPECT_EQ(ReadTsv(cell), std::nullopt) << cell;
+  }
+}
+
 }  // namespace
 }  // namespace ringd::ctl

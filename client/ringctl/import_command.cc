@@ -1,0 +1,162 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "client/ringctl/commands.h"
+#include "client/ringctl/escape.h"
+#include "client/ringctl/failure.h"
+#include "client/ringctl/input_file.h"
+#include "client/ringctl/json.h"
+#include "client/ringctl/mutation.h"
+#include "client/ringctl/ring_import.h"
+#include "client/ringctl/ring_view.h"
+#include "client/ringctl/standard_output.h"
+
+namespace ringd::ctl {
+namespace {
+
+std::string TextOf(const absl::Status& status) { return {status.message().data(), status.message().size()}; }
+
+template <typename Texts>
+void PrintWarnings(const Texts& warnings, const GlobalOptions& options) {
+  if (options.quiet) return;
+  for (const std::string& warning : warnings) Notice(fmt::format("warning: {}", warning));
+}
+
+// kUsage, when it has told what is wrong with the file.
+ExitCode ReadImport(const RingImportOptions& options, ImportedRing* ring) {
+  const absl::StatusOr<std::string> content = ReadInputFile(options.file);
+  if (!content.ok()) return ReportError(ExitCode::kUsage, TextOf(content.status()));
+  absl::StatusOr<ImportedRing> parsed = ParseImport(options, options.file == "-" ? "stdin" : options.file, *content);
+  if (!parsed.ok()) return ReportError(ExitCode::kUsage, TextOf(parsed.status()));
+  *ring = *std::move(parsed);
+  return ExitCode::kOk;
+}
+
+std::string NodesText(const ImportedRing& ring) {
+  return fmt::format("{} node{} of {}", ring.nodes.size(), ring.nodes.size() == 1 ? "" : "s", ring.origin);
+}
+
+// The ring as it would be, as `ring get` shows it. Shares are not known.
+v1::GetRingResponse PlannedRing(const ImportedRing& imported, const v1::Plan& plan) {
+  v1::GetRingResponse planned;
+  *planned.mutable_ring() = plan.ring();
+  v1::Ring& ring = *planned.mutable_ring();
+  ring.set_node_count(static_cast<uint32_t>(imported.nodes.size()));
+  for (const v1::Node& imported_node : imported.nodes) {
+    v1::Node& node = *planned.add_nodes();
+    node = imported_node;
+    if (!node.has_weight()) node.set_weight(ring.default_weight());
+    if (node.hash_key().empty()) node.set_hash_key(node.id());
+    node.set_join_number(static_cast<uint64_t>(planned.nodes_size()));
+    ring.set_total_weight(ring.total_weight() + node.weight());
+  }
+  return planned;
+}
+
+// Without what only a ring has that was made. `ring import` reads it.
+Json PlannedJson(const v1::GetRingResponse& planned) {
+  Json json = ToJsonWithoutPaging(planned);
+  json.erase("version");
+  for (const char* made : {"version", "checksum", "point_count", "imbalance"}) json["ring"].erase(made);
+  for (Json& node : json["nodes"]) node.erase("share");
+  return json;
+}
+
+std::string SettingsBlock(const v1::Ring& ring) {
+  Rows rows;
+  rows.headers = {"", ""};
+  rows.cells = {{"placement", PlacementDetails(ring.placement())},
+                {"default weight", std::to_string(ring.default_weight())}};
+  for (const auto& [key, value] : std::map(ring.labels().begin(), ring.labels().end())) {
+    rows.cells.push_back({"label", fmt::format("{}={}", key, value)});
+  }
+  return TableText(rows, Headers::kHide);
+}
+
+Rows PlannedRows(const v1::GetRingResponse& planned) {
+  Rows rows;
+  rows.headers = {"ID", "WEIGHT", "HASH KEY", "ZONE", "ADDRESS"};
+  for (const v1::Node& node : planned.nodes()) {
+    rows.cells.push_back({node.id(), std::to_string(node.weight()), node.hash_key(), node.zone(), node.address()});
+  }
+  return rows;
+}
+
+void PrintPlan(const ImportedRing& imported, const v1::CreateRingResponse& created, const GlobalOptions& options) {
+  const v1::GetRingResponse planned = PlannedRing(imported, created.plan());
+  switch (options.format) {
+    case Format::kJson:
+      Print(JsonText(PlannedJson(planned)));
+      return;
+    case Format::kYaml:
+      Print(YamlText(PlannedJson(planned)));
+      return;
+    case Format::kTsv:
+      Print(TsvText(PlannedRows(planned)));
+      return;
+    case Format::kTable:
+      break;
+  }
+  Print(fmt::format("dry run, nothing was changed: ring {} would be imported, {}\n\n{}\n{}",
+                    Quoted(planned.ring().name()), NodesText(imported), SettingsBlock(planned.ring()),
+                    RowsText(PlannedRows(planned), options)));
+}
+
+v1::ApplyChangesRequest AddAll(const ImportedRing& imported, const std::string& ring) {
+  v1::ApplyChangesRequest request;
+  request.set_ring(ring);
+  for (const v1::Node& node : imported.nodes) *request.add_operations()->mutable_add()->mutable_node() = node;
+  return request;
+}
+
+// Adds the nodes to the ring that was made for them, and prints the outcome of both.
+ExitCode AddNodes(Session& session, const RingImportOptions& options, const ImportedRing& imported,
+                  const v1::CreateRingResponse& created) {
+  const std::string ring = fmt::format("ring {}", Quoted(options.ring.ring));
+  MutationFlags flags = options.ring.mutation;
+  flags.if_version = created.version();
+  v1::ApplyChangesRequest request = AddAll(imported, options.ring.ring);
+  FillOptions(flags, request.mutable_options());
+  const Answer<v1::ApplyChangesResponse> answer = session.connection.Call(&v1::Directory::Stub::ApplyChanges, request);
+  if (!answer.status.ok()) {
+    return ReportStatus(answer.status,
+                        fmt::format("{} was made and stays, without nodes, since they were not added", ring));
+  }
+  const v1::ApplyChangesResponse& response = answer.value;
+  MutationOutcome outcome{&response, &response.version(), &response.previous_version(), nullptr, nullptr};
+  outcome.warnings.assign(created.warnings().begin(), created.warnings().end());
+  outcome.warnings.insert(outcome.warnings.end(), response.warnings().begin(), response.warnings().end());
+  PrintOutcome(outcome, {ring, fmt::format("imported, {}", NodesText(imported))}, session.options);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+ExitCode RingImport(Session& session, const RingImportOptions& options) {
+  ImportedRing imported;
+  const ExitCode code = ReadImport(options, &imported);
+  if (code != ExitCode::kOk) return code;
+  PrintWarnings(imported.warnings, session.options);
+  v1::CreateRingRequest request = imported.settings;
+  request.set_ring(options.ring.ring);
+  FillOptions(options.ring.mutation, request.mutable_options());
+  const Answer<v1::CreateRingResponse> created = session.connection.Call(&v1::Directory::Stub::CreateRing, request);
+  if (!created.status.ok()) return ReportStatus(created.status);
+  if (options.ring.mutation.dry_run) {
+    PrintPlan(imported, created.value, session.options);
+    PrintWarnings(created.value.warnings(), session.options);
+    return ExitCode::kOk;
+  }
+  if (!imported.nodes.empty()) return AddNodes(session, options, imported, created.value);
+  const v1::CreateRingResponse& response = created.value;
+  MutationOutcome outcome{&response, &response.version(), nullptr, nullptr, nullptr};
+  outcome.warnings.assign(response.warnings().begin(), response.warnings().end());
+  PrintOutcome(outcome,
+               {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))},
+               session.options);
+  return ExitCode::kOk;
+}
+
+}  // namespace ringd::ctl

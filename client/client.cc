@@ -205,8 +205,7 @@ absl::StatusOr<BatchLookupResult> Client::BatchLookup(std::string_view ring, std
 absl::StatusOr<MutationResult> Client::CreateRing(std::string_view ring, const RingSettings& settings,
                                                   const MutationOptions& options) const {
   auto request = NewRequest<v1::CreateRingRequest>(ring);
-  v1::HashedPlacement* hashed = request.mutable_placement()->mutable_hashed();
-  if (settings.points_per_weight.has_value()) hashed->set_points_per_weight(*settings.points_per_weight);
+  if (absl::Status known = ToMessage(settings.placement, request.mutable_placement()); !known.ok()) return known;
   if (settings.default_weight.has_value()) request.set_default_weight(*settings.default_weight);
   request.mutable_labels()->insert(settings.labels.begin(), settings.labels.end());
   return calls_->Change(&v1::Directory::Stub::CreateRing, std::move(request), options);

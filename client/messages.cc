@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "google/protobuf/util/time_util.h"
+#include "proto/enum_names.h"
+#include "ring/error.h"
 
 namespace ringd {
 namespace {
@@ -65,11 +67,36 @@ Node ToValue(const v1::Node& node) {
   return value;
 }
 
+absl::Status ToMessage(const Placement& placement, v1::Placement* out) {
+  if (const auto* slots = std::get_if<SlotsPlacement>(&placement)) {
+    v1::SlotsPlacement* message = out->mutable_slots();
+    if (slots->slot_bits.has_value()) message->set_slot_bits(*slots->slot_bits);
+    if (slots->owners.has_value()) message->set_owners(*slots->owners);
+  } else if (const auto* hashed = std::get_if<HashedPlacement>(&placement)) {
+    v1::HashedPlacement* message = out->mutable_hashed();
+    if (hashed->points_per_weight.has_value()) message->set_points_per_weight(*hashed->points_per_weight);
+  } else {
+    const std::string& name = std::get<PresetPlacement>(placement).preset;
+    const int number = NumberOfName(*v1::Preset_descriptor(), name);
+    if (number == 0) return ring::InvalidField("preset " + ring::Quote(name) + " is none that this library knows");
+    out->mutable_preset()->set_preset(static_cast<v1::Preset>(number));
+  }
+  return absl::OkStatus();
+}
+
+Placement ToValue(const v1::Placement& placement) {
+  if (placement.has_hashed()) return HashedPlacement{.points_per_weight = placement.hashed().points_per_weight()};
+  if (placement.has_preset()) {
+    return PresetPlacement{.preset = ShortName(*v1::Preset_descriptor(), placement.preset().preset())};
+  }
+  return SlotsPlacement{.slot_bits = placement.slots().slot_bits(), .owners = placement.slots().owners()};
+}
+
 RingInfo ToValue(const v1::Ring& ring) {
   return {.name = ring.name(),
           .version = ToValue(ring.version()),
           .checksum = ring.checksum().value(),
-          .points_per_weight = ring.placement().hashed().points_per_weight(),
+          .placement = ToValue(ring.placement()),
           .default_weight = ring.default_weight(),
           .labels = {ring.labels().begin(), ring.labels().end()},
           .history_limits = ToValue(ring.history_limits()),
@@ -85,7 +112,9 @@ Movement ToValue(const v1::Movement& movement) {
   const auto balance = [](const v1::Balance& message) {
     return Balance{.max_ratio = message.max_ratio(), .min_ratio = message.min_ratio()};
   };
-  Movement value{.moved_share = movement.moved_share(), .other_pairs_share = movement.other_pairs_share()};
+  Movement value{.moved_share = movement.moved_share(),
+                 .other_pairs_share = movement.other_pairs_share(),
+                 .new_members_share = movement.new_members_share()};
   for (const v1::MovedPair& pair : movement.pairs()) {
     MovedPair& out = value.pairs.emplace_back(MovedPair{.share = pair.share()});
     if (pair.has_from()) out.from = pair.from();

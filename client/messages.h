@@ -13,6 +13,7 @@ namespace ringd {
 Version ToValue(const v1::Version& version);
 Owner ToValue(const v1::Owner& owner);
 Node ToValue(const v1::Node& node);
+Placement ToValue(const v1::Placement& placement);
 RingInfo ToValue(const v1::Ring& ring);
 Movement ToValue(const v1::Movement& movement);
 Plan ToValue(const v1::Plan& plan);
@@ -24,6 +25,8 @@ absl::StatusOr<LookupResult> ToValue(const v1::LookupResponse& response, size_t 
 absl::StatusOr<BatchLookupResult> ToValue(const v1::BatchLookupResponse& response, size_t keys, size_t owners);
 
 void ToMessage(const Version& version, v1::Version* out);
+// INVALID_ARGUMENT for a preset of a name that is none.
+absl::Status ToMessage(const Placement& placement, v1::Placement* out);
 void ToMessage(const Node& node, v1::Node* out);
 void ToMessage(const Operation& operation, v1::NodeOperation* out);
 // The node and the mask of an update.

@@ -252,7 +252,7 @@ run() {
 if ! output=$(ringctl ring delete $ring --force --yes 2>&1 </dev/null); then
   [[ $output == *NOT_FOUND* ]] || die "ringctl ring delete $ring failed: $output"
 fi
-run ring create $ring --placement hashed
+run ring create $ring
 for i in 1 2 3 4 5; do run node add $ring "n$i" --weight $weight --address "10.0.0.$i:9000"; done
 
 package_names() {

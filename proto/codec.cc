@@ -1,6 +1,9 @@
 #include "proto/codec.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -27,6 +30,22 @@ void ToMessage(const ring::PresetSettings& settings, v1::PresetPlacement* out) {
   if (settings.preset != ring::Preset::kEnvoyRingHash) return;
   out->set_minimum_ring_size(settings.minimum_ring_size);
   out->set_maximum_ring_size(settings.maximum_ring_size);
+}
+
+void ToMessage(const ring::SlotsSettings& settings, v1::SlotsPlacement* out) {
+  out->set_slot_bits(settings.slot_bits);
+  out->set_owners(settings.owners);
+  out->set_hash(static_cast<v1::HashFunction>(settings.hash));
+  out->set_hash_tag(settings.hash_tag);
+}
+
+ring::SlotsSettings ToSettings(const v1::SlotsPlacement& slots) {
+  ring::SlotsSettings settings;
+  if (slots.has_slot_bits()) settings.slot_bits = slots.slot_bits();
+  if (slots.has_owners()) settings.owners = slots.owners();
+  if (slots.hash() != v1::HASH_FUNCTION_UNSPECIFIED) settings.hash = static_cast<ring::HashFunction>(slots.hash());
+  settings.hash_tag = slots.hash_tag();
+  return settings;
 }
 
 ring::HashedSettings ToSettings(const v1::HashedPlacement& hashed) {
@@ -58,6 +77,31 @@ absl::StatusOr<ring::PresetSettings> ToSettings(const v1::PresetPlacement& prese
   return settings;
 }
 
+// Runs of slots with their new owners.
+absl::StatusOr<ring::SlotMoves> MovesOf(const auto& moves) {
+  ring::SlotMoves result;
+  for (const auto& move : moves) {
+    const auto owners = static_cast<uint32_t>(move.node_ids_size());
+    if (owners > ring::kMaxSlotOwners) {
+      return ring::InvalidField(fmt::format("slots {}..{} have {} owners, the most is {}", move.first(), move.last(),
+                                            owners, ring::kMaxSlotOwners));
+    }
+    result.owners = std::max(result.owners, owners);
+  }
+  std::unordered_map<std::string_view, uint32_t> numbers;
+  for (const auto& move : moves) {
+    result.runs.push_back({.first = move.first(), .last = move.last()});
+    for (const std::string& id : move.node_ids()) {
+      const auto [it, added] = numbers.try_emplace(id, static_cast<uint32_t>(result.nodes.size()));
+      if (added) result.nodes.push_back(id);
+      result.after.push_back(it->second);
+    }
+    result.after.resize(result.runs.size() * result.owners, ring::SlotTable::kNobody);
+  }
+  result.before.resize(result.after.size(), ring::SlotTable::kNobody);
+  return result;
+}
+
 }  // namespace
 
 void ToProto(const ring::Version& version, v1::Version* out) {
@@ -77,6 +121,8 @@ void ToProto(uint64_t checksum, v1::Checksum* out) {
 void ToProto(const ring::Placement& placement, v1::Placement* out) {
   if (const auto* hashed = std::get_if<ring::HashedSettings>(&placement)) {
     ToMessage(*hashed, out->mutable_hashed());
+  } else if (const auto* slots = std::get_if<ring::SlotsSettings>(&placement)) {
+    ToMessage(*slots, out->mutable_slots());
   } else {
     ToMessage(std::get<ring::PresetSettings>(placement), out->mutable_preset());
   }
@@ -95,9 +141,10 @@ absl::StatusOr<ring::Placement> FromProto(const v1::Placement& placement) {
       break;
     }
     case v1::Placement::kSlots:
-      return ring::NotServedYet("the placement slots");
+      settings = ToSettings(placement.slots());
+      break;
     case v1::Placement::KIND_NOT_SET:
-      return ring::InvalidField("placement must be named (hashed or preset)");
+      return ring::InvalidField("placement must be named (slots, hashed or preset)");
   }
   if (absl::Status status = ring::CheckPlacement(settings); !status.ok()) return status;
   return settings;
@@ -184,8 +231,36 @@ void ToProto(const ring::Movement& movement, v1::Movement* out) {
     message->set_share(pair.share);
   }
   out->set_other_pairs_share(movement.other_pairs_share);
+  out->set_new_members_share(movement.new_members_share);
   set(movement.balance_before, [out] { return out->mutable_before(); });
   set(movement.balance_after, [out] { return out->mutable_after(); });
+}
+
+void ToProto(const ring::SlotMoves& moves, size_t run, v1::SlotMove* out) {
+  out->set_first(moves.runs[run].first);
+  out->set_last(moves.runs[run].last);
+  for (const uint32_t node : moves.AfterOf(run)) {
+    if (node != ring::SlotTable::kNobody) out->add_node_ids(moves.nodes[node]);
+  }
+}
+
+absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotMove>& moves) {
+  return MovesOf(moves);
+}
+
+absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotRange>& ranges) {
+  return MovesOf(ranges);
+}
+
+void ToProto(std::span<const uint32_t> places, google::protobuf::RepeatedField<uint32_t>* out) {
+  out->Reserve(out->size() + static_cast<int>(places.size()));
+  // Nobody's is the largest number, so that 1 more is 0.
+  for (const uint32_t place : places) out->AddAlreadyReserved(place + 1);
+}
+
+void AppendPlaces(const google::protobuf::RepeatedField<uint32_t>& slot_owners, std::vector<uint32_t>* places) {
+  places->reserve(places->size() + static_cast<size_t>(slot_owners.size()));
+  for (const uint32_t owner : slot_owners) places->push_back(owner - 1);
 }
 
 void ToProto(const ring::Node& node, v1::Owner* out) {

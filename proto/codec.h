@@ -4,12 +4,17 @@
 // unknown mask path) and answer INVALID_ARGUMENT; bounds of values are checked in server/request_checks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "ring/movement.h"
 #include "ring/node.h"
 #include "ring/ring.h"
+#include "ring/slot_moves.h"
+#include "ring/slot_table.h"
 #include "ring/version.h"
 #include "ringd/v1/directory.pb.h"
 
@@ -34,6 +39,17 @@ absl::StatusOr<ring::Operation> FromProto(const v1::NodeOperation& operation);
 void ToProto(const ring::NodeDelta& delta, v1::NodeChange* out);
 
 void ToProto(const ring::Movement& movement, v1::Movement* out);
+
+// The new owners of the slots of one run of moves.
+void ToProto(const ring::SlotMoves& moves, size_t run, v1::SlotMove* out);
+// As many places a slot as the longest list has. What was before is not told, and nobody's in the result.
+// INVALID_ARGUMENT for a slot of more owners than any ring keeps.
+absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotMove>& moves);
+absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotRange>& ranges);
+
+// Places of slots, between those of SlotTable and those of a Snapshot.
+void ToProto(std::span<const uint32_t> places, google::protobuf::RepeatedField<uint32_t>* out);
+void AppendPlaces(const google::protobuf::RepeatedField<uint32_t>& slot_owners, std::vector<uint32_t>* places);
 
 void ToProto(const ring::Node& node, v1::Owner* out);
 

@@ -17,6 +17,7 @@ static_assert(std::endian::native == std::endian::little, "points and digests ar
 
 constexpr uint32_t kHashedPlacement = 1;
 constexpr uint32_t kPresetPlacement = 2;
+constexpr uint32_t kSlotsPlacement = 3;
 
 template <typename Number>
 void AppendNumber(Number number, std::string& bytes) {
@@ -52,6 +53,14 @@ void Append(const PresetSettings& placement, std::string& bytes) {
   AppendNumber(placement.maximum_ring_size, bytes);
 }
 
+void Append(const SlotsSettings& placement, std::string& bytes) {
+  AppendNumber(kSlotsPlacement, bytes);
+  AppendNumber(placement.slot_bits, bytes);
+  AppendNumber(placement.owners, bytes);
+  AppendEnum(placement.hash, bytes);
+  AppendString(placement.hash_tag, bytes);
+}
+
 std::string Encode(const Settings& settings) {
   std::string bytes;
   std::visit([&](const auto& placement) { Append(placement, bytes); }, settings.placement);
@@ -77,19 +86,25 @@ uint64_t NodeDigest(const Node& node, NodeOrder order) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-uint64_t RingChecksum(const Settings& settings, std::span<const uint64_t> digests, const PointTable& points) {
+uint64_t RingChecksum(const Settings& settings, std::span<const uint64_t> digests, const PointTable& points,
+                      const SlotTable* slots) {
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), &XXH3_freeState);
   XXH3_64bits_reset(state.get());
   const auto update = [&](const void* bytes, size_t size) { XXH3_64bits_update(state.get(), bytes, size); };
 
   const std::string head = Encode(settings);
-  const uint64_t node_count = digests.size();
-  const uint64_t point_count = points.size();
+  const auto update_list = [&](const auto& list) {
+    const uint64_t count = list.size();
+    update(&count, sizeof(count));
+    update(list.data(), list.size_bytes());
+  };
   update(head.data(), head.size());
-  update(&node_count, sizeof(node_count));
-  update(digests.data(), digests.size_bytes());
-  update(&point_count, sizeof(point_count));
-  update(points.points().data(), points.points().size_bytes());
+  update_list(digests);
+  if (slots != nullptr) {
+    update_list(slots->places());
+  } else {
+    update_list(points.points());
+  }
   return XXH3_64bits_digest(state.get());
 }
 

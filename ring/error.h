@@ -20,6 +20,7 @@ inline constexpr std::string_view kHashKeyTaken = "HASH_KEY_TAKEN";
 inline constexpr std::string_view kDuplicateOperation = "DUPLICATE_OPERATION";
 inline constexpr std::string_view kNotServedYet = "NOT_SERVED_YET";
 inline constexpr std::string_view kRingEmpty = "RING_EMPTY";
+inline constexpr std::string_view kRingImported = "RING_IMPORTED";
 
 // The type URL of the payload that carries the reason.
 inline constexpr char kReasonPayload[] = "ringd/reason";

@@ -159,10 +159,6 @@ uint32_t JavaFnv1(std::string_view text) {
   return JavaAbs(JavaMix(hash));
 }
 
-bool ReadsCharacters(HashFunction hash) {
-  return hash == HashFunction::kJavaFnvCluster || hash == HashFunction::kJavaFnv1;
-}
-
 }  // namespace
 
 bool IsKnown(HashFunction hash) { return CircleBits(hash) != 0; }
@@ -188,6 +184,10 @@ unsigned CircleBits(HashFunction hash) {
       return 16;
   }
   return 0;
+}
+
+bool ReadsCharacters(HashFunction hash) {
+  return hash == HashFunction::kJavaFnvCluster || hash == HashFunction::kJavaFnv1;
 }
 
 bool CanHash(HashFunction hash, std::string_view bytes) { return !ReadsCharacters(hash) || IsValidUtf8(bytes); }

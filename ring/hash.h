@@ -46,7 +46,10 @@ bool IsKnown(HashFunction hash);
 // half of the circle gets no key and no point.
 unsigned CircleBits(HashFunction hash);
 
-// False only for the two Java functions and bytes that are no UTF-8. REQUIRES IsKnown(hash).
+// Whether the function reads the characters of a text: the two Java functions do.
+bool ReadsCharacters(HashFunction hash);
+
+// False only where the hash reads characters and the bytes are no UTF-8. REQUIRES IsKnown(hash).
 bool CanHash(HashFunction hash, std::string_view bytes);
 
 // HashBytes for all but XXH3. REQUIRES the same.

@@ -10,6 +10,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/numeric/int128.h"
+#include "ring/slot_moves.h"
+#include "ring/slot_table.h"
 
 namespace ringd::ring {
 namespace {
@@ -113,10 +115,42 @@ class RangeJoiner {
   std::optional<MovedRange> open_;
 };
 
+void ForEachMovedSlot(const Ring& before, const Ring& after, RangeJoiner& joiner) {
+  const SlotTable& old = *before.slots();
+  for (size_t slot = 0; slot < old.slot_count(); ++slot) {
+    const uint64_t first = old.FirstOf(slot);
+    const Node* const from = OwnerOf(before, first);
+    const Node* const to = OwnerOf(after, first);
+    const bool same = from == to || (from != nullptr && to != nullptr && from->id == to->id);
+    if (!same) joiner.Put({.first = first, .last = old.LastOf(slot), .from = from, .to = to});
+  }
+  joiner.Finish();
+}
+
+double NewMembersShare(const Ring& before, const Ring& after) {
+  if (before.slots() == nullptr || before.slots()->owners() == 1 || !before.HasOwners()) return 0;
+  const SlotMoves moves = MovesBetween(*before.slots(), before.table()->nodes, *after.slots(), after.table()->nodes);
+  uint64_t members = 0;
+  for (size_t run = 0; run < moves.runs.size(); ++run) {
+    const std::span<const uint32_t> was = moves.BeforeOf(run);
+    const auto is_new = [&](uint32_t node) {
+      return node != SlotTable::kNobody && std::find(was.begin(), was.end(), node) == was.end();
+    };
+    const std::span<const uint32_t> is = moves.AfterOf(run);
+    const auto slots = uint64_t{moves.runs[run].last} - moves.runs[run].first + 1;
+    members += slots * static_cast<uint64_t>(std::count_if(is.begin(), is.end(), is_new));
+  }
+  return static_cast<double>(members) / static_cast<double>(before.slots()->slot_count());
+}
+
 }  // namespace
 
 void ForEachMovedRange(const Ring& before, const Ring& after, absl::FunctionRef<void(const MovedRange&)> visit) {
   RangeJoiner joiner(visit);
+  if (before.slots() != nullptr) {
+    ForEachMovedSlot(before, after, joiner);
+    return;
+  }
   std::optional<MovedRange> beyond_last_point;
   for (const uint64_t end : ChangedPositions(before, after)) {
     const MovedRange range{.last = end, .from = OwnerOf(before, end), .to = OwnerOf(after, end)};
@@ -169,6 +203,7 @@ Movement Compare(const Ring& before, const Ring& after) {
   });
 
   Movement movement{.moved_share = ShareOf(moved),
+                    .new_members_share = NewMembersShare(before, after),
                     .balance_before = before.table()->BalanceOfNodes(),
                     .balance_after = after.table()->BalanceOfNodes()};
   const size_t shown = std::min(pairs.size(), Movement::kMaxPairs);

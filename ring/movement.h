@@ -41,6 +41,8 @@ struct Movement {
   double moved_share = 0;        // from one node to another; what nobody had or nobody has is not in it
   std::vector<MovedPair> pairs;  // the largest first
   double other_pairs_share = 0;  // of the pairs beyond kMaxPairs
+  // Where slots keep several owners: what came to nodes that were not among its owners before, each node counted.
+  double new_members_share = 0;
   Balance balance_before;
   Balance balance_after;
 

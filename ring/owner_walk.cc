@@ -5,6 +5,11 @@
 #include <unordered_map>
 
 namespace ringd::ring {
+namespace {
+
+constexpr size_t kShortWalk = 4'096;
+
+}  // namespace
 
 ZoneSpread::ZoneSpread(std::span<const NodePtr> nodes, const std::vector<bool>& have_points) {
   std::unordered_map<std::string_view, uint32_t> numbers;
@@ -40,9 +45,22 @@ size_t ZoneSpread::Owners(const PointTable& points, uint64_t position, std::span
   std::array<uint32_t, kMaxOwners> found_zones;
   const std::span<const Point> circle = points.points();
   size_t at = points.PointAt(position);
+  size_t passed = 0;
+  std::vector<bool> met;  // by node; of a long walk alone
   for (size_t found = 0; found < wanted; at = at + 1 < circle.size() ? at + 1 : 0) {
     const uint32_t node = circle[at].node();
-    if (std::count(found_nodes.begin(), found_nodes.begin() + found, node) != 0) continue;
+    if (++passed > kShortWalk) {
+      // Where few points belong to nodes that are wanted, a node's other points come by the thousand. What was not
+      // taken once is not taken later: ranks and places only grow.
+      if (met.empty()) {
+        met.resize(zones_.size());
+        for (size_t i = 0; i < found; ++i) met[found_nodes[i]] = true;
+      }
+      if (met[node]) continue;
+      met[node] = true;
+    } else if (std::count(found_nodes.begin(), found_nodes.begin() + found, node) != 0) {
+      continue;
+    }
     const uint32_t zone = zones_[node];
     const auto rank = static_cast<size_t>(std::count(found_zones.begin(), found_zones.begin() + found, zone));
     if (rank > full || next_place[rank] == wanted) continue;

@@ -26,6 +26,7 @@ Circle CircleOf(HashFunction hash) {
 
 Circle CircleOf(const Placement& placement) {
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return CircleOf(hashed->hash);
+  if (const auto* slots = std::get_if<SlotsSettings>(&placement)) return CircleOf(slots->hash);
   const PresetTraits& traits = *FindPreset(std::get<PresetSettings>(placement).preset);
   return traits.circle_bits == CircleBits(traits.hash) ? CircleOf(traits.hash)
                                                        : Circle(UINT64_MAX >> (64 - traits.circle_bits));
@@ -77,9 +78,8 @@ struct PresetList {
 
 absl::Status CheckPlacement(const Placement& placement) {
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return CheckHashed(*hashed);
-  const auto& preset = std::get<PresetSettings>(placement);
-  if (preset.preset == Preset::kRedisCluster) return NotServedYet("the preset redis-cluster");
-  return CheckPreset(preset);
+  if (const auto* slots = std::get_if<SlotsSettings>(&placement)) return CheckSlots(*slots);
+  return CheckPreset(std::get<PresetSettings>(placement));
 }
 
 absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t default_weight) {
@@ -87,7 +87,8 @@ absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t de
     return CheckPresetNode(*preset, {node.hash_key, node.weight}, default_weight);
   }
   // A label holds the hash_key as it is, and no byte of its own can make it UTF-8.
-  if (!CanHash(std::get<HashedSettings>(placement).hash, node.hash_key)) {
+  const auto* hashed = std::get_if<HashedSettings>(&placement);
+  if (hashed != nullptr && !CanHash(hashed->hash, node.hash_key)) {
     return InvalidField("hash_key " + Quote(node.hash_key) + " of node " + Quote(node.id) +
                         " is no UTF-8, which the ring's hash reads");
   }
@@ -98,7 +99,9 @@ NodeOrder NodeOrderOf(const Placement& placement) {
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
     return hashed->tie_rule == TieRule::kLaterJoin ? NodeOrder::kLaterJoinFirst : NodeOrder::kById;
   }
-  const PresetTraits& traits = *FindPreset(std::get<PresetSettings>(placement).preset);
+  const auto* preset = std::get_if<PresetSettings>(&placement);
+  if (preset == nullptr) return NodeOrder::kById;
+  const PresetTraits& traits = *FindPreset(preset->preset);
   if (traits.shared_point == SharedPoint::kLastNode) return NodeOrder::kLaterJoinFirst;
   const bool listed = traits.shared_point == SharedPoint::kFirstNode || traits.reads_order;
   return listed ? NodeOrder::kEarlierJoinFirst : NodeOrder::kById;
@@ -111,7 +114,21 @@ bool PointsStandAlone(const Placement& placement) {
   return !traits.renormalises && !traits.reads_order;
 }
 
+std::optional<SlotShape> SlotShapeOf(const Placement& placement) {
+  if (const auto* slots = std::get_if<SlotsSettings>(&placement)) {
+    return SlotShape{.slot_bits = slots->slot_bits, .owners = slots->owners};
+  }
+  if (!IsImported(placement)) return std::nullopt;
+  return SlotShape{.slot_bits = FindPreset(Preset::kRedisCluster)->circle_bits, .owners = kMaxSlotOwners};
+}
+
+bool IsImported(const Placement& placement) {
+  const auto* preset = std::get_if<PresetSettings>(&placement);
+  return preset != nullptr && preset->preset == Preset::kRedisCluster;
+}
+
 uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes) {
+  if (SlotShapeOf(placement)) return 0;
   if (const auto* preset = std::get_if<PresetSettings>(&placement)) {
     return PresetPointCount(*preset, PresetList(nodes).nodes);
   }
@@ -122,6 +139,7 @@ uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes) 
 
 std::vector<Point> PointsOf(const Placement& placement, std::span<const NodePtr> nodes) {
   std::vector<Point> points;
+  if (SlotShapeOf(placement)) return points;
   points.reserve(PointCount(placement, nodes));
   const PointPlace place(placement);
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
@@ -139,6 +157,7 @@ std::vector<Point> PointsOf(const Placement& placement, std::span<const NodePtr>
 }
 
 void AppendPointsOf(const Placement& placement, const Node& node, uint32_t index, std::vector<Point>& points) {
+  if (SlotShapeOf(placement)) return;
   const PointPlace place(placement);
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
     AppendLabelPoints(*hashed, LabelTemplate(hashed->label), place, node, index, points);
@@ -150,25 +169,22 @@ void AppendPointsOf(const Placement& placement, const Node& node, uint32_t index
   }
 }
 
-KeyPlace::KeyPlace(const Placement& placement) : placement_(placement), circle_(CircleOf(placement)) {
-  const auto* hashed = std::get_if<HashedSettings>(&placement);
-  plain_ = hashed != nullptr && hashed->hash == HashFunction::kXxh3_64 && hashed->hash_tag.empty();
+KeyPlace::KeyPlace(const Placement& placement) : circle_(CircleOf(placement)) {
+  std::visit(
+      [this](const auto& settings) {
+        hash_ = settings.hash;
+        hash_tag_ = settings.hash_tag;
+      },
+      placement);
+  if (const auto* preset = std::get_if<PresetSettings>(&placement)) preset_ = *preset;
+  plain_ = !preset_ && hash_ == HashFunction::kXxh3_64 && hash_tag_.empty();
+  reads_characters_ = ReadsCharacters(hash_);
 }
 
-bool KeyPlace::CanPlace(std::string_view key) const {
-  if (plain_) return true;
-  if (const auto* hashed = std::get_if<HashedSettings>(&placement_)) {
-    return CanHash(hashed->hash, Tagged(key, hashed->hash_tag));
-  }
-  const auto& preset = std::get<PresetSettings>(placement_);
-  return CanHash(preset.hash, Tagged(key, preset.hash_tag));
-}
+bool KeyPlace::CanRead(std::string_view key) const { return CanHash(hash_, Tagged(key, hash_tag_)); }
 
 uint64_t KeyPlace::Other(std::string_view key) const {
-  if (const auto* hashed = std::get_if<HashedSettings>(&placement_)) {
-    return circle_.First(HashBytes(hashed->hash, Tagged(key, hashed->hash_tag)));
-  }
-  return circle_.First(PresetKeyPosition(std::get<PresetSettings>(placement_), key));
+  return circle_.First(preset_ ? PresetKeyPosition(*preset_, key) : HashBytes(hash_, Tagged(key, hash_tag_)));
 }
 
 }  // namespace ringd::ring

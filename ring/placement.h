@@ -1,7 +1,8 @@
-// A placement: the settings that turn nodes into points, and keys into positions. Pure functions, any thread.
+// A placement: the settings that turn nodes into points or slots, and keys into positions. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,10 +15,11 @@
 #include "ring/hashed_placement.h"
 #include "ring/node.h"
 #include "ring/preset.h"
+#include "ring/slot_table.h"
 
 namespace ringd::ring {
 
-using Placement = std::variant<HashedSettings, PresetSettings>;
+using Placement = std::variant<HashedSettings, PresetSettings, SlotsSettings>;
 
 // INVALID_ARGUMENT: NOT_SERVED_YET for what has a number but no code yet, INVALID_FIELD for what is wrong.
 absl::Status CheckPlacement(const Placement& placement);
@@ -32,8 +34,17 @@ enum class NodeOrder { kById, kEarlierJoinFirst, kLaterJoinFirst };
 
 // What the rest of a ring needs to know of its placement. All REQUIRE CheckPlacement.
 NodeOrder NodeOrderOf(const Placement& placement);
-// Whether a node's points depend on nothing but the node.
+// Whether a node's points depend on nothing but the node. (Slots have no points at all.)
 bool PointsStandAlone(const Placement& placement);
+
+// The form of the table of slots that a ring of the placement keeps; nothing where it has none.
+struct SlotShape {
+  uint32_t slot_bits = 0;
+  uint32_t owners = 0;  // places of a slot
+};
+std::optional<SlotShape> SlotShapeOf(const Placement& placement);
+// Whether the slots are those of another authority, which are told and never levelled.
+bool IsImported(const Placement& placement);
 
 // The exact number of points of these nodes, or UINT64_MAX where it is beyond 64 bits; REQUIRES CheckNode of each.
 uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes);
@@ -51,16 +62,20 @@ class KeyPlace {
   // The values that keys are told by outside of ring/.
   const Circle& circle() const { return circle_; }
   // False only for bytes that are no UTF-8, where the hash reads characters.
-  bool CanPlace(std::string_view key) const;
+  bool CanPlace(std::string_view key) const { return !reads_characters_ || CanRead(key); }
   // Where a key lies on the circle of 2^64 positions. REQUIRES CanPlace(key).
   uint64_t operator()(std::string_view key) const { return plain_ ? HashKey(key) : Other(key); }
 
  private:
+  bool CanRead(std::string_view key) const;
   uint64_t Other(std::string_view key) const;
 
-  Placement placement_;
+  HashFunction hash_ = HashFunction::kXxh3_64;
+  std::string hash_tag_;
+  std::optional<PresetSettings> preset_;  // which may hash keys in a way of its own
   Circle circle_;
   bool plain_ = false;  // the whole key, by XXH3
+  bool reads_characters_ = false;
 };
 
 }  // namespace ringd::ring

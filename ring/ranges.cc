@@ -2,9 +2,34 @@
 
 #include <span>
 
+#include "ring/slot_table.h"
+
 namespace ringd::ring {
 
+namespace {
+
+std::vector<Range> SlotRangesOf(const SlotTable& table, size_t node, uint64_t from, size_t max) {
+  std::vector<Range> ranges;
+  const auto owns = [&](size_t slot) { return table.PlacesOf(slot).front() == node; };
+  size_t slot = table.SlotOf(from);
+  while (slot > 0 && owns(slot) && owns(slot - 1)) --slot;
+  for (; slot < table.slot_count(); ++slot) {
+    if (!owns(slot)) continue;
+    if (!ranges.empty() && ranges.back().last + 1 == table.FirstOf(slot)) {
+      ranges.back().last = table.LastOf(slot);
+    } else if (ranges.size() < max) {
+      ranges.push_back({table.FirstOf(slot), table.LastOf(slot)});
+    } else {
+      break;
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
 std::vector<Range> RangesOf(const Ring& ring, size_t node, uint64_t from, size_t max) {
+  if (ring.slots() != nullptr) return SlotRangesOf(*ring.slots(), node, from, max);
   const std::span<const Point> points = ring.points().points();
   std::vector<Range> ranges;
   if (points.empty()) return ranges;

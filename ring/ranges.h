@@ -17,7 +17,8 @@ struct Range {
 };
 
 // The ranges that a node owns, in order of position, each as long as it can be, and one over the end of the circle as
-// two: those that end at `from` or behind it, `max` at most. Cost: a walk over the points until there are enough.
+// two: those that end at `from` or behind it, `max` at most. Cost: a walk over the points or slots until there are
+// enough.
 std::vector<Range> RangesOf(const Ring& ring, size_t node, uint64_t from, size_t max);
 
 }  // namespace ringd::ring

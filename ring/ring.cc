@@ -10,6 +10,7 @@
 
 #include "ring/checksum.h"
 #include "ring/error.h"
+#include "ring/slot_leveller.h"
 
 namespace ringd::ring {
 namespace {
@@ -23,6 +24,11 @@ absl::Status Taken(const Node& node, const Node& owner) {
 absl::Status OverLimit(uint64_t count, const char* what, uint64_t limit) {
   return Error(absl::StatusCode::kResourceExhausted, kLimitExceeded,
                std::to_string(count) + " " + what + " are over the limit of " + std::to_string(limit));
+}
+
+absl::Status Imported() {
+  return Error(absl::StatusCode::kFailedPrecondition, kRingImported,
+               "its nodes and slots are decided elsewhere; ImportSlots alone changes them");
 }
 
 absl::Status Broken(const std::string& text) { return absl::InternalError("ring cannot be built: " + text); }
@@ -48,6 +54,27 @@ std::vector<bool> HavePoints(const Placement& placement, std::span<const NodePtr
     for (const Point& point : table.points()) have_points[point.node()] = true;
   }
   return have_points;
+}
+
+// How many owners each slot has at least.
+size_t LeastMembers(const SlotTable& table) {
+  size_t least = table.owners();
+  for (size_t slot = 0; slot < table.slot_count() && least > 0; ++slot) {
+    least = std::min(least, table.MembersOf(slot).size());
+  }
+  return least;
+}
+
+// Nodes as the leveller of slots sees them.
+std::vector<SlotMember> MembersOf(std::span<const NodePtr> nodes) {
+  std::unordered_map<std::string_view, uint32_t> numbers;
+  std::vector<SlotMember> members;
+  members.reserve(nodes.size());
+  for (const NodePtr& node : nodes) {
+    const uint32_t zone = numbers.try_emplace(node->zone, static_cast<uint32_t>(numbers.size())).first->second;
+    members.push_back({.weight = node->weight, .zone = zone});
+  }
+  return members;
 }
 
 absl::Status CheckPoints(uint64_t points, const Limits& limits) {
@@ -180,6 +207,12 @@ absl::Status CheckNodes(const Settings& settings, std::span<const NodeDelta> del
   return absl::OkStatus();
 }
 
+// Whether a change leaves the slots of a node as they are.
+bool KeepsSlots(const NodeDelta& delta) {
+  return delta.before && delta.after && delta.before->weight == delta.after->weight &&
+         delta.before->zone == delta.after->zone;
+}
+
 // The hash_keys that nodes get must be free among the nodes that result from the change.
 absl::Status CheckHashKeys(std::span<const NodeDelta> deltas, std::span<const NodePtr> nodes) {
   std::unordered_map<std::string_view, const Node*> added;
@@ -200,9 +233,11 @@ absl::Status CheckHashKeys(std::span<const NodeDelta> deltas, std::span<const No
 struct NextNodes {
   std::vector<NodePtr> nodes;
   std::vector<uint64_t> digests;
-  std::vector<uint32_t> new_index;  // by old index; kGone where a node goes, or gets its points anew
-  std::vector<size_t> points_anew;  // nodes that were added, or whose points changed
+  std::vector<uint32_t> new_index;     // by old index; kGone where a node goes
+  std::vector<uint32_t> points_index;  // the same, and kGone where a node gets its points anew
+  std::vector<size_t> points_anew;     // nodes that were added, or whose points changed
   bool same_points = true;
+  bool same_slots = true;
 };
 
 // REQUIRES nodes and deltas in order of id.
@@ -212,6 +247,7 @@ NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> dig
   next.nodes.reserve(old.size() + deltas.size());
   next.digests.reserve(old.size() + deltas.size());
   next.new_index.reserve(old.size());
+  next.points_index.reserve(old.size());
   auto delta = deltas.begin();
   size_t at = 0;
   while (at < old.size() || delta != deltas.end()) {
@@ -220,13 +256,16 @@ NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> dig
       next.nodes.push_back(old[at]);
       next.digests.push_back(digests[at]);
       next.new_index.push_back(index);
+      next.points_index.push_back(index);
       ++at;
       continue;
     }
     const bool same_points = KeepsPoints(*delta);
     next.same_points &= same_points;
+    next.same_slots &= KeepsSlots(*delta);
     if (delta->before) {
-      next.new_index.push_back(same_points ? index : PointTable::kGone);
+      next.new_index.push_back(delta->after ? index : PointTable::kGone);
+      next.points_index.push_back(same_points ? index : PointTable::kGone);
       ++at;
     }
     if (delta->after) {
@@ -242,15 +281,22 @@ NextNodes MergeNodes(std::span<const NodePtr> old, std::span<const uint64_t> dig
 }  // namespace
 
 Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<NodePtr> nodes,
-           std::vector<uint64_t> digests, std::shared_ptr<const PointTable> points)
+           std::vector<uint64_t> digests, Tables tables)
     : settings_(settings),
       keys_(settings.placement),
       next_join_number_(next_join_number),
-      checksum_(RingChecksum(settings, digests, *points)),
-      points_(std::move(points)) {
+      checksum_(RingChecksum(settings, digests, *tables.points, tables.slots.get())),
+      points_(std::move(tables.points)),
+      slots_(std::move(tables.slots)) {
   auto table = std::make_shared<NodeTable>();
-  table->arcs = Arcs(*points_, nodes.size());
-  table->zones = ZoneSpread(nodes, HavePoints(settings.placement, nodes, *points_));
+  if (slots_ != nullptr) {
+    table->arcs = SlotArcs(*slots_, nodes.size());
+    owner_count_ = LeastMembers(*slots_);
+  } else {
+    table->arcs = Arcs(*points_, nodes.size());
+    table->zones = ZoneSpread(nodes, HavePoints(settings.placement, nodes, *points_));
+    owner_count_ = table->zones.owners();
+  }
   for (const NodePtr& node : nodes) table->total_weight += node->weight;
   table->nodes = std::move(nodes);
   table->digests = std::move(digests);
@@ -258,7 +304,7 @@ Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<Node
 }
 
 absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number,
-                                  const Limits& limits) {
+                                  const Limits& limits, std::vector<uint32_t> slot_places) {
   if (nodes.size() > limits.max_nodes) return OverLimit(nodes.size(), "nodes", limits.max_nodes);
   if (absl::Status served = CheckPlacement(settings.placement); !served.ok()) return served;
   std::vector<NodePtr> shared;
@@ -275,11 +321,35 @@ absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> no
   std::vector<uint64_t> digests;
   digests.reserve(shared.size());
   for (const NodePtr& node : shared) digests.push_back(NodeDigest(*node, NodeOrderOf(settings.placement)));
-  std::shared_ptr<const PointTable> table = MakeTable(settings.placement, shared);
-  return Ring(settings, next_join_number, std::move(shared), std::move(digests), std::move(table));
+  Tables tables{.points = MakeTable(settings.placement, shared), .slots = nullptr};
+  if (const auto shape = SlotShapeOf(settings.placement)) {
+    if (slot_places.empty()) {
+      const SlotTable nobodys(shape->slot_bits, shape->owners);
+      const bool imported = IsImported(settings.placement);
+      tables.slots = std::make_shared<const SlotTable>(imported ? nobodys : Level(nobodys, {}, MembersOf(shared)));
+    } else {
+      absl::Status fit = CheckPlaces(shape->slot_bits, shape->owners, slot_places, shared.size());
+      if (!fit.ok()) return fit;
+      tables.slots = std::make_shared<const SlotTable>(shape->slot_bits, shape->owners, std::move(slot_places));
+    }
+  } else if (!slot_places.empty()) {
+    return Broken("its placement has no slots");
+  }
+  return Ring(settings, next_join_number, std::move(shared), std::move(digests), std::move(tables));
 }
 
 absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const Limits& limits) const {
+  return ApplyWith(operations, nullptr, limits);
+}
+
+absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const SlotMoves& moves,
+                                    const Limits& limits) const {
+  return ApplyWith(operations, &moves, limits);
+}
+
+absl::StatusOr<Applied> Ring::ApplyWith(std::span<const Operation> operations, const SlotMoves* moves,
+                                        const Limits& limits) const {
+  if (moves == nullptr && IsImported(settings_.placement)) return Imported();
   if (absl::Status once = CheckOneEach(operations); !once.ok()) return once;
   DeltaMaker make_delta(*this);
   std::vector<NodeDelta> deltas;
@@ -288,7 +358,8 @@ absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const
     if (!delta.ok()) return delta.status();
     if (delta->before != delta->after) deltas.push_back(*std::move(delta));
   }
-  if (deltas.empty()) return Applied{.ring = *this, .deltas = {}};
+  const bool slots_move = slots_ != nullptr && moves != nullptr && !moves->runs.empty();
+  if (deltas.empty() && !slots_move) return Applied{.ring = *this, .deltas = {}, .moves = {}};
   std::sort(deltas.begin(), deltas.end(), [](const NodeDelta& a, const NodeDelta& b) { return IdOf(a) < IdOf(b); });
   if (absl::Status within = CheckNodeCount(*this, deltas, limits); !within.ok()) return within;
   if (absl::Status fit = CheckNodes(settings_, deltas); !fit.ok()) return fit;
@@ -299,27 +370,45 @@ absl::StatusOr<Applied> Ring::Apply(std::span<const Operation> operations, const
   if (const uint64_t points = PointCount(placement, next.nodes); points > point_count()) {
     if (absl::Status within = CheckPoints(points, limits); !within.ok()) return within;
   }
-  std::shared_ptr<const PointTable> table = points_;
-  if (!next.same_points && PointsStandAlone(placement) && NodeOrderOf(placement) == NodeOrder::kById) {
+  Tables tables{.points = points_, .slots = slots_};
+  SlotMoves made;
+  if (slots_ != nullptr) {
+    if (slots_move || !next.same_slots) {
+      absl::StatusOr<SlotTable> slots = moves != nullptr ? ApplyMoves(*slots_, table_->nodes, next.nodes, *moves)
+                                                         : Level(*slots_, next.new_index, MembersOf(next.nodes));
+      if (!slots.ok()) return slots.status();
+      made = MovesBetween(*slots_, table_->nodes, *slots, next.nodes);
+      if (*slots != *slots_) tables.slots = std::make_shared<const SlotTable>(*std::move(slots));
+    }
+  } else if (!next.same_points && PointsStandAlone(placement) && NodeOrderOf(placement) == NodeOrder::kById) {
     std::vector<Point> added;
     for (const size_t index : next.points_anew) {
       AppendPointsOf(placement, *next.nodes[index], static_cast<uint32_t>(index), added);
     }
-    table = std::make_shared<const PointTable>(points_->Merge(next.new_index, std::move(added)));
+    tables.points = std::make_shared<const PointTable>(points_->Merge(next.points_index, std::move(added)));
   } else if (!next.same_points) {
-    table = MakeTable(placement, next.nodes);
+    tables.points = MakeTable(placement, next.nodes);
   }
   return Applied{.ring = Ring(settings_, make_delta.next_join_number(), std::move(next.nodes), std::move(next.digests),
-                              std::move(table)),
-                 .deltas = std::move(deltas)};
+                              std::move(tables)),
+                 .deltas = std::move(deltas),
+                 .moves = std::move(made)};
 }
 
 Ring Ring::WithDefaultWeight(uint32_t default_weight) const {
   Ring ring = *this;
   if (default_weight == settings_.default_weight) return ring;
   ring.settings_.default_weight = default_weight;
-  ring.checksum_ = RingChecksum(ring.settings_, table_->digests, *points_);
+  ring.checksum_ = RingChecksum(ring.settings_, table_->digests, *points_, slots_.get());
   return ring;
+}
+
+size_t Ring::Owners(uint64_t position, std::span<uint32_t> out) const {
+  if (slots_ == nullptr) return table_->zones.Owners(points(), position, out);
+  const std::span<const uint32_t> members = slots_->MembersOf(slots_->SlotOf(position));
+  const size_t count = std::min(out.size(), members.size());
+  std::copy_n(members.begin(), count, out.begin());
+  return count;
 }
 
 size_t Ring::Find(std::string_view id) const {

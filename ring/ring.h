@@ -3,7 +3,7 @@
 // Threads: every const member may be called from any number of threads at once; there are no others.
 // Placement is a function of the content (settings and nodes) alone: two rings with the same content answer every
 // lookup alike and have the same checksum, whatever their histories (join numbers count only where the tie rule reads
-// them).
+// them). But for `slots`, whose table is kept from change to change: there the table is part of the content.
 //
 // Example:
 //   absl::StatusOr<Ring> ring = Ring::Create(Settings{}, {});
@@ -25,6 +25,8 @@
 #include "ring/node.h"
 #include "ring/owner_walk.h"
 #include "ring/placement.h"
+#include "ring/slot_moves.h"
+#include "ring/slot_table.h"
 
 namespace ringd::ring {
 
@@ -78,19 +80,26 @@ class Ring {
   // INVALID_ARGUMENT settings that are not served (CheckPlacement); RESOURCE_EXHAUSTED `limits` would be passed.
   // Cost: hashes all points and sorts them.
   // `next_join_number` is the number that the next added node gets; above every one in `nodes`.
+  // `slot_places` are those of the table of a ring of slots, as SlotTable has them, of the nodes in order of id; empty
+  // = the table is levelled from one that is nobody's. INTERNAL for what CheckPlaces refuses.
   static absl::StatusOr<Ring> Create(const Settings& settings, std::vector<Node> nodes, uint64_t next_join_number = 1,
-                                     const Limits& limits = kUnlimited);
+                                     const Limits& limits = kUnlimited, std::vector<uint32_t> slot_places = {});
 
   // The ring that results from all the operations together, and what they changed. This ring stays as it is.
   // Cost: linear in points and nodes (a merge), and a sort of the points of changed nodes alone; as Create where points
   // do not stand alone or nodes stand in another order than that of their ids (see placement.h).
   // Operations that change nothing leave no delta; when none is left, the resulting ring is equal to this one.
-  // INVALID_ARGUMENT two operations on one id, an empty id, or a node that the placement cannot have (CheckNode);
-  // NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of the resulting ring) taken; RESOURCE_EXHAUSTED `limits`
-  // would be passed. A ring that is over a limit already (it was lowered) may still change as long as it does not grow.
+  // FAILED_PRECONDITION the ring is imported (see placement.h); INVALID_ARGUMENT two operations on one id, an empty id,
+  // or a node that the placement cannot have (CheckNode); NOT_FOUND unknown id; ALREADY_EXISTS id or hash_key (of the
+  // resulting ring) taken; RESOURCE_EXHAUSTED `limits` would be passed. A ring that is over a limit already (it was
+  // lowered) may still change as long as it does not grow.
   absl::StatusOr<Applied> Apply(std::span<const Operation> operations, const Limits& limits = {}) const;
+  // The same, where slots move as they are told (what copies of a ring, restores of a version and imports do) instead
+  // of being levelled. INTERNAL: these are no moves of this ring's table (see ApplyMoves).
+  absl::StatusOr<Applied> Apply(std::span<const Operation> operations, const SlotMoves& moves,
+                                const Limits& limits = {}) const;
 
-  // This ring with another default_weight: the same nodes and points. Cost: a hash over the points.
+  // This ring with another default_weight: the same nodes, points and slots. Cost: a hash over them.
   Ring WithDefaultWeight(uint32_t default_weight) const;
 
   // --- Lookup. Nodes are told by their index in order of id; see node().
@@ -100,17 +109,22 @@ class Ring {
   // Short for keys()(key). REQUIRES keys().CanPlace(key).
   uint64_t Position(std::string_view key) const { return keys_(key); }
   // Whether any node may own keys.
-  bool HasOwners() const { return points().size() != 0; }
+  bool HasOwners() const { return slots_ != nullptr ? slots_->HasOwners() : points().size() != 0; }
   // The owner of a position. REQUIRES HasOwners(). A few nanoseconds, no allocation.
-  uint32_t Owner(uint64_t position) const { return points().Owner(position); }
-  // Fills `out` with distinct owners of a position in order, and returns how many there are: out.size(), or the number
-  // of nodes with a point when that is less: those of weight > 0, but for a few presets that leave small weights
-  // without. The first is Owner(position). Zones are spread first: among any number of first owners, two zones differ
-  // by at most one node as long as both have nodes left; within that, the order is that of the walk round the circle.
-  // Nodes without a zone count as one zone. REQUIRES out.size() <= kMaxOwners.
-  size_t Owners(uint64_t position, std::span<uint32_t> out) const {
-    return table_->zones.Owners(points(), position, out);
+  uint32_t Owner(uint64_t position) const {
+    return slots_ != nullptr ? slots_->Owner(position) : points().Owner(position);
   }
+  // How many owners every position has.
+  size_t owner_count() const { return owner_count_; }
+  // Fills `out` with distinct owners of a position in order, and returns how many there are: out.size(), or
+  // owner_count() when that is less. The first is Owner(position). REQUIRES out.size() <= kMaxOwners.
+  //
+  // On points, owner_count() is the number of nodes with a point: those of weight > 0, but for a few presets that leave
+  // small weights without. Zones are spread first: among any number of first owners, two zones differ by at most one
+  // node as long as both have nodes left; within that, the order is that of the walk round the circle. Nodes without a
+  // zone count as one zone. In slots, it is the number of owners that a slot keeps, or of nodes of weight > 0 when that
+  // is less, and the order is the slot's.
+  size_t Owners(uint64_t position, std::span<uint32_t> out) const;
 
   // --- Content.
 
@@ -126,15 +140,27 @@ class Ring {
   size_t point_count() const { return points().size(); }
   // All points, in order round the circle. Valid as long as this ring or one that was copied from it.
   const PointTable& points() const { return *points_; }
-  // XXH3 64 over settings, nodes and points; see checksum.h. Computed when the ring is made.
+  // The slots and their owners; null where the placement has none.
+  const std::shared_ptr<const SlotTable>& slots() const { return slots_; }
+  // XXH3 64 over settings, nodes, and points or slots; see checksum.h. Computed when the ring is made.
   uint64_t checksum() const { return checksum_; }
 
   static constexpr size_t kMaxOwners = ring::kMaxOwners;
 
  private:
-  // REQUIRES nodes in order of id, with their digests, and the points of just these nodes.
+  // What is derived of the nodes, or kept beside them. There are always points; where there are slots, none.
+  struct Tables {
+    std::shared_ptr<const PointTable> points;
+    std::shared_ptr<const SlotTable> slots;
+  };
+
+  // REQUIRES nodes in order of id, with their digests, and the tables of just these nodes.
   Ring(const Settings& settings, uint64_t next_join_number, std::vector<NodePtr> nodes, std::vector<uint64_t> digests,
-       std::shared_ptr<const PointTable> points);
+       Tables tables);
+
+  // `moves` null: slots are levelled.
+  absl::StatusOr<Applied> ApplyWith(std::span<const Operation> operations, const SlotMoves* moves,
+                                    const Limits& limits) const;
 
   Settings settings_;
   KeyPlace keys_;
@@ -142,12 +168,15 @@ class Ring {
   uint64_t checksum_ = 0;
   std::shared_ptr<const NodeTable> table_;
   std::shared_ptr<const PointTable> points_;
+  std::shared_ptr<const SlotTable> slots_;
+  size_t owner_count_ = 0;
 };
 
 // Outcome of Ring::Apply.
 struct Applied {
   Ring ring;
   std::vector<NodeDelta> deltas;  // in order of id
+  SlotMoves moves;                // of a ring of slots
 };
 
 // The weight that a change takes away: of nodes removed and of weights lowered; additions are not set against it.

@@ -121,21 +121,4 @@ SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, st
   return SlotTable(before.slot_bits(), before.owners(), std::move(places));
 }
 
-SlotShortage ShortageOf(const SlotTable& table, std::span<const SlotMember> members) {
-  SlotShortage shortage;
-  std::vector<bool> owns(members.size());
-  for (size_t slot = 0; slot < table.slot_count(); ++slot) {
-    const uint32_t owner = table.OwnersOf(slot).front();
-    if (owner != kNobody) owns[owner] = true;
-  }
-  size_t weighted = 0;
-  for (uint32_t node = 0; node < members.size(); ++node) {
-    if (members[node].weight == 0) continue;
-    ++weighted;
-    if (!owns[node]) shortage.without_slot.push_back(node);
-  }
-  shortage.crowded = weighted * 100 > table.slot_count();
-  return shortage;
-}
-
 }  // namespace ringd::ring

@@ -33,11 +33,4 @@ namespace ringd::ring {
 // look at each pair of members.
 SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotMember> members);
 
-// What an operator should know of a table: slots are too few for its nodes.
-struct SlotShortage {
-  std::vector<uint32_t> without_slot;  // nodes that have weight and own no slot, as their share is below one; ascending
-  bool crowded = false;                // more weighted nodes than slots / 100: shares are more than 1 % off
-};
-SlotShortage ShortageOf(const SlotTable& table, std::span<const SlotMember> members);
-
 }  // namespace ringd::ring

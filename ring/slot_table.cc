@@ -32,11 +32,15 @@ std::string Flaw(std::span<const uint32_t> places, size_t node_count, bool owned
 
 }  // namespace
 
-absl::Status CheckBounds(const SlotsSettings& settings) {
-  if (absl::Status bits = CheckBound("slot_bits", settings.slot_bits, kMinSlotBits, kMaxSlotBits); !bits.ok()) {
-    return bits;
+absl::Status CheckSlots(const SlotsSettings& settings) {
+  if (!IsKnown(settings.hash)) {
+    return NotServedYet("hash function " + std::to_string(static_cast<uint32_t>(settings.hash)));
   }
-  return CheckBound("owners", settings.owners, 1, kMaxSlotOwners);
+  // With more, there would be slots that no key lies in.
+  const uint32_t most_bits = std::min(kMaxSlotBits, CircleBits(settings.hash));
+  if (absl::Status bits = CheckBound("slot_bits", settings.slot_bits, kMinSlotBits, most_bits); !bits.ok()) return bits;
+  if (absl::Status owners = CheckBound("owners", settings.owners, 1, kMaxSlotOwners); !owners.ok()) return owners;
+  return CheckHashTag(settings.hash_tag);
 }
 
 SlotTable::SlotTable(uint32_t slot_bits, uint32_t owners)
@@ -63,7 +67,7 @@ std::vector<absl::uint128> SlotArcs(const SlotTable& table, size_t node_count) {
   std::vector<absl::uint128> arcs(node_count);
   if (!table.HasOwners()) return arcs;
   std::vector<uint32_t> slots(node_count);
-  for (size_t slot = 0; slot < table.slot_count(); ++slot) ++slots[table.OwnersOf(slot).front()];
+  for (size_t slot = 0; slot < table.slot_count(); ++slot) ++slots[table.PlacesOf(slot).front()];
   const auto arc_of = [&](uint32_t count) { return absl::uint128(count) << static_cast<int>(64 - table.slot_bits()); };
   std::transform(slots.begin(), slots.end(), arcs.begin(), arc_of);
   return arcs;

@@ -5,6 +5,7 @@
 // the rank of the owner.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,8 +31,9 @@ struct SlotsSettings {
   bool operator==(const SlotsSettings&) const = default;
 };
 
-// INVALID_ARGUMENT, INVALID_FIELD: slot_bits out of 10..20, owners out of 1..8.
-absl::Status CheckBounds(const SlotsSettings& settings);
+// INVALID_ARGUMENT: NOT_SERVED_YET for the number of a hash that this build does not know, INVALID_FIELD for what is
+// wrong: slot_bits out of 10..20 or more than the hash has, owners out of 1..8, a hash_tag that CheckHashTag refuses.
+absl::Status CheckSlots(const SlotsSettings& settings);
 
 // SlotTable: the owners of every slot, immutable.
 //
@@ -56,10 +58,18 @@ class SlotTable {
 
   // The slot of a place on the circle: its top bits.
   size_t SlotOf(uint64_t position) const { return position >> shift_; }
+  // The first and the last position of a slot.
+  uint64_t FirstOf(size_t slot) const { return uint64_t{slot} << shift_; }
+  uint64_t LastOf(size_t slot) const { return FirstOf(slot) | ((uint64_t{1} << shift_) - 1); }
   // The owner of a position, or kNobody.
   uint32_t Owner(uint64_t position) const { return places_[SlotOf(position) * owners_]; }
   // All places of a slot in order of rank. Distinct; those that are nobody's come last.
-  std::span<const uint32_t> OwnersOf(size_t slot) const { return places().subspan(slot * owners_, owners_); }
+  std::span<const uint32_t> PlacesOf(size_t slot) const { return places().subspan(slot * owners_, owners_); }
+  // Those of them that are somebody's.
+  std::span<const uint32_t> MembersOf(size_t slot) const {
+    const std::span<const uint32_t> all = PlacesOf(slot);
+    return all.first(all.size() - static_cast<size_t>(std::count(all.begin(), all.end(), kNobody)));
+  }
   // The places of slot 0, then those of slot 1, and so on.
   std::span<const uint32_t> places() const { return places_; }
 

@@ -4,12 +4,20 @@
 
 namespace ringd::server {
 
+namespace {
+
+size_t DeltasOf(const ChangeRecord& change) {
+  return change.nodes.size() + change.slot_moves.runs.size() / ChangeLog::kRunsOfDelta;
+}
+
+}  // namespace
+
 void ChangeLog::Append(std::shared_ptr<const PublishedChange> change) {
   MutexLock lock(mutex_);
-  deltas_ += change->record.nodes.size();
+  deltas_ += DeltasOf(change->record);
   changes_.push_back(std::move(change));
   while (changes_.size() > kMaxChanges || (deltas_ > kMaxDeltas && changes_.size() > 1)) {
-    deltas_ -= changes_.front()->record.nodes.size();
+    deltas_ -= DeltasOf(changes_.front()->record);
     changes_.pop_front();
   }
 }

@@ -24,8 +24,9 @@ struct PublishedChange {
 class ChangeLog {
  public:
   static constexpr size_t kMaxChanges = 1024;
-  // Bounds the memory of a window of large changes.
+  // Bounds the memory of a window of large changes. So many runs of slots count as one delta.
   static constexpr size_t kMaxDeltas = 20'000;
+  static constexpr size_t kRunsOfDelta = 16;
 
   // REQUIRES the revision after that of the last Append.
   void Append(std::shared_ptr<const PublishedChange> change);

@@ -52,11 +52,12 @@ absl::Status Directory::Load() {
 }
 
 absl::StatusOr<RingStatePtr> Directory::Restore(StoredRing stored) const {
-  auto made = ring::Ring::Create(stored.head.settings, std::move(stored.nodes), stored.head.next_join_number);
+  auto made = ring::Ring::Create(stored.head.settings, std::move(stored.nodes), stored.head.next_join_number,
+                                 ring::kUnlimited, std::move(stored.slot_places));
   const std::string prefix = fmt::format("ring {}: ", ring::Quote(stored.head.name));
   if (!made.ok()) return ring::Prefixed(prefix, made.status());
   if (made->checksum() != stored.head.checksum) {
-    return absl::DataLossError(fmt::format("{}its nodes have the checksum {:016x}, the store has {:016x}", prefix,
+    return absl::DataLossError(fmt::format("{}its content has the checksum {:016x}, the store has {:016x}", prefix,
                                            made->checksum(), stored.head.checksum));
   }
   return std::make_shared<const RingState>(

@@ -39,6 +39,7 @@ inline constexpr std::string_view kRingNotFound = "RING_NOT_FOUND";
 inline constexpr std::string_view kRingExists = "RING_EXISTS";
 inline constexpr std::string_view kVersionMismatch = "VERSION_MISMATCH";
 inline constexpr std::string_view kVersionNotKept = "VERSION_NOT_KEPT";
+inline constexpr std::string_view kRingNotImported = "RING_NOT_IMPORTED";
 inline constexpr std::string_view kForceRequired = "FORCE_REQUIRED";
 inline constexpr std::string_view kRequestIdReused = "REQUEST_ID_REUSED";
 inline constexpr std::string_view kDraining = "DRAINING";
@@ -77,10 +78,15 @@ struct UpdateRing {
 struct RestoreVersion {
   ring::Version version;
 };
+// The nodes of an imported ring, and its whole table as moves.
+struct ImportSlots {
+  std::vector<ring::AddNode> nodes;
+  ring::SlotMoves slots;
+};
 
 struct Mutation {
   std::string ring;
-  std::variant<CreateRing, DeleteRing, ChangeNodes, UpdateRing, RestoreVersion> what;
+  std::variant<CreateRing, DeleteRing, ChangeNodes, UpdateRing, RestoreVersion, ImportSlots> what;
 
   std::optional<ring::Version> expected_version;
   std::string request_id;            // empty = none

@@ -1,5 +1,6 @@
 // Directory::Commit: how mutations are prepared, made durable and published.
 #include <algorithm>
+#include <set>
 
 #include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
@@ -43,11 +44,6 @@ std::string WhyForce(const RingState& state) {
   return fmt::format("the ring is not empty, nodes: {}", state.ring.node_count());
 }
 
-std::vector<std::string> WarningsOf(std::string balance) {
-  if (balance.empty()) return {};
-  return {std::move(balance)};
-}
-
 // The settings of a ring after an update.
 RingUpdate Updated(RingUpdate settings, const UpdateRing& update) {
   if (update.default_weight) settings.default_weight = *update.default_weight;
@@ -55,6 +51,28 @@ RingUpdate Updated(RingUpdate settings, const UpdateRing& update) {
   if (update.max_age) settings.history_limits.max_age = *update.max_age;
   if (update.max_changes) settings.history_limits.max_changes = *update.max_changes;
   return settings;
+}
+
+// What makes the nodes of a ring those of an import: each as it is there, with the join number that it has.
+std::vector<ring::Operation> ImportOf(const ImportSlots& import, const ring::Ring& ring) {
+  std::vector<ring::Operation> operations;
+  std::set<std::string_view> named;
+  for (const ring::AddNode& add : import.nodes) {
+    named.insert(add.node.id);
+    const size_t held = ring.Find(add.node.id);
+    if (held == ring.node_count()) {
+      operations.emplace_back(add);
+      continue;
+    }
+    ring::Node node = add.node;
+    if (add.default_weight) node.weight = ring.settings().default_weight;
+    node.join_number = ring.node(held).join_number;
+    operations.emplace_back(ring::PutNode{.node = std::move(node)});
+  }
+  for (const ring::NodePtr& node : ring.table()->nodes) {
+    if (!named.contains(node->id)) operations.emplace_back(ring::RemoveNode{.id = node->id});
+  }
+  return operations;
 }
 
 MutationResult PlanOn(const ring::Version& version, RingStatePtr state, Outcome outcome,
@@ -146,6 +164,7 @@ class Directory::Burst {
     if (const auto* restore = std::get_if<RestoreVersion>(&mutation.what)) {
       return PrepareRestore(mutation, restore->version, current);
     }
+    if (const auto* import = std::get_if<ImportSlots>(&mutation.what)) return PrepareImport(mutation, *import, current);
     return PrepareNodes(mutation, std::get<ChangeNodes>(mutation.what).operations, current);
   }
 
@@ -173,14 +192,15 @@ class Directory::Burst {
                              .checksum = made->checksum()},
                     .ring = *std::move(made),
                     .log = std::make_shared<ChangeLog>()};
-    Outcome outcome{.movement = {}, .warnings = WarningsOf(ring::BalanceWarning(create.settings))};
+    Outcome outcome{.movement = {}, .warnings = ring::BalanceWarnings(create.settings)};
     if (mutation.validate_only) {
       const ring::Version version = state.head.version;
       return PlanOn(version, std::make_shared<RingState>(std::move(state)), std::move(outcome), "");
     }
     state.head.version.epoch = directory_.NextEpoch();
     directory_.highest_epoch_ = state.head.version.epoch;
-    return Accept(mutation, std::make_shared<RingState>(std::move(state)), {.warnings = std::move(outcome.warnings)});
+    return Accept(mutation, std::make_shared<RingState>(std::move(state)), {.warnings = std::move(outcome.warnings)},
+                  nullptr);
   }
 
   absl::StatusOr<MutationResult> PrepareDelete(const Mutation& mutation, const RingStatePtr& current) {
@@ -210,7 +230,19 @@ class Directory::Burst {
                                               const RingStatePtr& current) {
     auto applied = current->ring.Apply(operations, directory_.options_.ring_limits);
     if (!applied.ok()) return ring::Prefixed(RingPrefix(mutation.ring), applied.status());
-    return PrepareChange(mutation, current, *std::move(applied), std::nullopt);
+    return PrepareChange(mutation, current, *std::move(applied), std::nullopt, Guard::kHolds);
+  }
+
+  // The other authority has decided already, so there is nothing to guard.
+  absl::StatusOr<MutationResult> PrepareImport(const Mutation& mutation, const ImportSlots& import,
+                                               const RingStatePtr& current) {
+    if (!ring::IsImported(current->head.settings.placement)) {
+      return ring::Error(absl::StatusCode::kFailedPrecondition, kRingNotImported,
+                         RingPrefix(mutation.ring) + "its slots are not imported; only those of redis-cluster are");
+    }
+    auto applied = current->ring.Apply(ImportOf(import, current->ring), import.slots, directory_.options_.ring_limits);
+    if (!applied.ok()) return ring::Prefixed(RingPrefix(mutation.ring), applied.status());
+    return PrepareChange(mutation, current, *std::move(applied), std::nullopt, Guard::kDoesNotHold);
   }
 
   absl::StatusOr<MutationResult> PrepareUpdate(const Mutation& mutation, const UpdateRing& update,
@@ -228,13 +260,21 @@ class Directory::Burst {
                                            ring::FindPreset(preset->preset)->name, delta.before.default_weight)));
       }
     }
-    if (delta.after == delta.before) return PrepareChange(mutation, current, {.ring = current->ring}, std::nullopt);
+    if (delta.after == delta.before) {
+      return PrepareChange(mutation, current, {.ring = current->ring}, std::nullopt, Guard::kHolds);
+    }
     ring::Ring ring = current->ring.WithDefaultWeight(delta.after.default_weight);
-    return PrepareChange(mutation, current, {.ring = std::move(ring)}, std::move(delta));
+    return PrepareChange(mutation, current, {.ring = std::move(ring)}, std::move(delta), Guard::kHolds);
   }
 
   absl::StatusOr<MutationResult> PrepareRestore(const Mutation& mutation, const ring::Version& version,
                                                 const RingStatePtr& current) {
+    // Going back would part from the other authority, which has not.
+    if (ring::IsImported(current->head.settings.placement)) {
+      return ring::Error(
+          absl::StatusCode::kFailedPrecondition, ring::kRingImported,
+          RingPrefix(mutation.ring) + "its versions are decided elsewhere; ImportSlots alone changes it");
+    }
     const auto read = [&](const ring::Version& last) -> absl::StatusOr<std::vector<ChangeRecord>> {
       if (mutation.still_wanted) {
         if (absl::Status wanted = mutation.still_wanted(); !wanted.ok()) return wanted;
@@ -243,25 +283,28 @@ class Directory::Burst {
     };
     const auto way = FindWayBack(*current, version, read);
     if (!way.ok()) return way.status();
-    auto applied = current->ring.Apply(way->operations, directory_.options_.ring_limits);
+    auto applied = current->ring.Apply(way->operations, way->moves, directory_.options_.ring_limits);
     if (!applied.ok()) return ring::Prefixed(RingPrefix(mutation.ring), applied.status());
     if (applied->ring.WithDefaultWeight(way->default_weight).checksum() != way->checksum) {
       return ring::Error(absl::StatusCode::kInternal, kStoreInternal,
                          RingPrefix(mutation.ring) + "its history does not lead back to version " + ToString(version));
     }
-    return PrepareChange(mutation, current, *std::move(applied), std::nullopt);
+    return PrepareChange(mutation, current, *std::move(applied), std::nullopt, Guard::kHolds);
   }
+
+  enum class Guard { kHolds, kDoesNotHold };
 
   // Takes a ring's next content into the burst, or plans it.
   absl::StatusOr<MutationResult> PrepareChange(const Mutation& mutation, const RingStatePtr& current,
-                                               ring::Applied applied, std::optional<RingDelta> ring_update) {
-    const std::string why = WhyForce(current->ring, applied);
+                                               ring::Applied applied, std::optional<RingDelta> ring_update,
+                                               Guard guard) {
+    const std::string why = guard == Guard::kHolds ? WhyForce(current->ring, applied) : "";
     if (!why.empty() && !mutation.force && !mutation.validate_only) {
       return ring::Prefixed(RingPrefix(mutation.ring), ForceRequired(why));
     }
     Outcome outcome{.movement = ring::Compare(current->ring, applied.ring),
-                    .warnings = WarningsOf(ring::BalanceWarning(applied.ring))};
-    if (applied.deltas.empty() && !ring_update.has_value()) {
+                    .warnings = ring::BalanceWarnings(applied.ring)};
+    if (applied.deltas.empty() && applied.moves.runs.empty() && !ring_update.has_value()) {
       if (mutation.validate_only) return PlanOn(current->head.version, current, std::move(outcome), why);
       return MutationResult{.version = current->head.version,
                             .previous_version = current->head.version,
@@ -281,18 +324,22 @@ class Directory::Burst {
       next.head.history_limits = ring_update->after.history_limits;
     }
     auto state = std::make_shared<const RingState>(std::move(next));
+    auto slots = state->ring.slots() != current->ring.slots() ? state->ring.slots() : nullptr;
     if (mutation.validate_only) return PlanOn(current->head.version, std::move(state), std::move(outcome), why);
     return Accept(mutation, std::move(state),
                   {.from_checksum = current->head.checksum,
                    .nodes = std::move(applied.deltas),
+                   .slot_moves = std::move(applied.moves),
                    .movement = std::move(outcome.movement),
                    .warnings = std::move(outcome.warnings),
-                   .ring_update = std::move(ring_update)});
+                   .ring_update = std::move(ring_update)},
+                  std::move(slots));
   }
 
   // Takes the state that a mutation leads to into the burst. `change` says what was changed; the rest of it is filled
-  // in.
-  MutationResult Accept(const Mutation& mutation, RingStatePtr state, ChangeRecord change) {
+  // in. `slots` as in PutRing.
+  MutationResult Accept(const Mutation& mutation, RingStatePtr state, ChangeRecord change,
+                        std::shared_ptr<const ring::SlotTable> slots) {
     const RingHead& head = state->head;
     const uint64_t revision = head.version.revision;
     const uint64_t max_changes = head.history_limits.max_changes.value_or(directory_.options_.history_max);
@@ -309,6 +356,7 @@ class Directory::Burst {
     change.request_fingerprint = mutation.request_fingerprint;
     PutRing put{.head = head,
                 .change = std::move(change),
+                .slots = std::move(slots),
                 .keep_from_revision = revision > max_changes ? revision - max_changes + 1 : 0,
                 .keep_from_time = now_ - head.history_limits.max_age.value_or(directory_.options_.history_age)};
     pending_[mutation.ring] = {.state = state, .write = writes_.size()};

@@ -220,6 +220,11 @@ DirectoryService::Unary DirectoryService::RestoreVersion(Context context, const 
   return Mutate(context, *request, response);
 }
 
+DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest* request,
+                                                      v1::ImportSlotsResponse* response) {
+  return Mutate(context, *request, response);
+}
+
 DirectoryService::Unary DirectoryService::DeleteRing(Context context, const v1::DeleteRingRequest* request,
                                                      v1::DeleteRingResponse* response) {
   return Mutate(context, *request, response);
@@ -346,10 +351,6 @@ grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context con
 
 // --- Not served yet
 
-DirectoryService::Unary DirectoryService::ImportSlots(Context context, const v1::ImportSlotsRequest* request,
-                                                      v1::ImportSlotsResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
 DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,
                                                       v1::ReportWatchResponse*) {
   return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));

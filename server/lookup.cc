@@ -131,7 +131,7 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) return status;
   const ring::Ring& ring = state.ring;
   const size_t wanted = WantedOwners(request);
-  const size_t per_key = std::min(wanted, ring.table()->zones.owners());
+  const size_t per_key = std::min(wanted, ring.owner_count());
   NodeTableBuilder table(ring, response);
   auto* indices = response->mutable_owner_indices();
   indices->Reserve(static_cast<int>(request.keys_size() * per_key));

@@ -13,6 +13,7 @@ namespace ringd::server {
 struct MemoryStore::StoredHistory {
   RingHead head;
   std::map<std::string, ring::NodePtr> nodes;
+  std::shared_ptr<const ring::SlotTable> slots;
   std::deque<ChangeRecord> changes;  // dense in revision, ends with the head's
   std::map<std::string, uint64_t, std::less<>> revision_by_request;
 
@@ -29,6 +30,9 @@ absl::StatusOr<StoreContents> MemoryStore::Load() {
     StoredRing& ring = contents.rings.emplace_back();
     ring.head = history->head;
     for (const auto& [id, node] : history->nodes) ring.nodes.push_back(*node);
+    if (history->slots != nullptr && history->slots->HasOwners()) {
+      ring.slot_places.assign(history->slots->places().begin(), history->slots->places().end());
+    }
   }
   contents.tombstones = tombstones_;
   contents.highest_epoch = highest_epoch_;
@@ -83,6 +87,7 @@ absl::Status MemoryStore::ApplyLocked(const PutRing& put) {
       history.nodes.erase(delta.before->id);
     }
   }
+  if (put.slots != nullptr) history.slots = put.slots;
   history.changes.push_back(put.change);
   if (!put.change.request_id.empty()) {
     history.revision_by_request.emplace(put.change.request_id, put.head.version.revision);

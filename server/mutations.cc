@@ -1,8 +1,10 @@
 #include "server/mutations.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "fmt/format.h"
 #include "proto/codec.h"
@@ -93,6 +95,17 @@ absl::StatusOr<What> ChangeOf(const v1::ApplyChangesRequest& request) {
   return change;
 }
 
+absl::StatusOr<What> ImportOf(const v1::ImportSlotsRequest& request) {
+  std::vector<v1::SlotRange> sorted(request.ranges().begin(), request.ranges().end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const v1::SlotRange& a, const v1::SlotRange& b) { return a.first() < b.first(); });
+  auto slots = ringd::FromProto(google::protobuf::RepeatedPtrField<v1::SlotRange>(sorted.begin(), sorted.end()));
+  if (!slots.ok()) return slots.status();
+  ImportSlots import{.slots = *std::move(slots)};
+  for (const v1::Node& node : request.nodes()) import.nodes.push_back(ringd::FromProto(node));
+  return import;
+}
+
 }  // namespace
 
 absl::StatusOr<Mutation> ToMutation(const v1::CreateRingRequest& request) {
@@ -123,6 +136,10 @@ absl::StatusOr<Mutation> ToMutation(const v1::UpdateNodeRequest& request) {
 
 absl::StatusOr<Mutation> ToMutation(const v1::ApplyChangesRequest& request) {
   return MutationOf(request, ChangeOf(request));
+}
+
+absl::StatusOr<Mutation> ToMutation(const v1::ImportSlotsRequest& request) {
+  return MutationOf(request, ImportOf(request));
 }
 
 }  // namespace ringd::server

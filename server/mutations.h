@@ -18,5 +18,6 @@ absl::StatusOr<Mutation> ToMutation(const v1::AddNodeRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::RemoveNodeRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::UpdateNodeRequest& request);
 absl::StatusOr<Mutation> ToMutation(const v1::ApplyChangesRequest& request);
+absl::StatusOr<Mutation> ToMutation(const v1::ImportSlotsRequest& request);
 
 }  // namespace ringd::server

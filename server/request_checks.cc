@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "fmt/format.h"
 #include "google/protobuf/util/time_util.h"
@@ -231,6 +233,47 @@ absl::Status CheckOperations(const v1::ApplyChangesRequest& request, const Reque
   return absl::OkStatus();
 }
 
+// Every slot once, each of nodes that are named, none of them twice.
+absl::Status CheckSlotRanges(const v1::ImportSlotsRequest& request) {
+  constexpr uint32_t kSlots = 16'384;
+  std::set<std::string_view> nodes;
+  for (const v1::Node& node : request.nodes()) nodes.insert(node.id());
+  std::vector<bool> told(kSlots);
+  for (int i = 0; i < request.ranges_size(); i++) {
+    const v1::SlotRange& range = request.ranges(i);
+    const auto wrong = [&](const std::string& text) {
+      return ring::InvalidField(fmt::format("ranges[{}]: {}..{} {}", i, range.first(), range.last(), text));
+    };
+    if (range.first() > range.last() || range.last() >= kSlots)
+      return wrong(fmt::format("is not in 0..{}", kSlots - 1));
+    if (range.node_ids().empty()) return wrong("names no node; one at least must own it");
+    std::set<std::string_view> owners;
+    for (const std::string& id : range.node_ids()) {
+      if (!nodes.contains(id)) return wrong(fmt::format("names node {}, which is not in nodes", ring::Quote(id)));
+      if (!owners.insert(id).second) return wrong(fmt::format("names node {} twice", ring::Quote(id)));
+    }
+    for (uint32_t slot = range.first(); slot <= range.last(); slot++) {
+      if (told[slot]) return wrong(fmt::format("tells slot {} again", slot));
+      told[slot] = true;
+    }
+  }
+  const auto missing = std::find(told.begin(), told.end(), false);
+  if (missing == told.end()) return absl::OkStatus();
+  return ring::InvalidField(fmt::format("slot {} is in none of the ranges", missing - told.begin()));
+}
+
+absl::Status CheckImport(const v1::ImportSlotsRequest& request, const RequestLimits& limits) {
+  if (static_cast<size_t>(request.nodes_size()) > limits.max_operations) {
+    return TooMany(fmt::format("{} nodes are over the limit of {}", request.nodes_size(), limits.max_operations));
+  }
+  for (int i = 0; i < request.nodes_size(); i++) {
+    if (absl::Status status = CheckNode(request.nodes(i)); !status.ok()) {
+      return ring::Prefixed(fmt::format("nodes[{}]: ", i), status);
+    }
+  }
+  return CheckSlotRanges(request);
+}
+
 absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits& limits) {
   switch (selector.selector_case()) {
     case v1::RingSelector::kNames: {
@@ -306,6 +349,10 @@ absl::Status CheckRequest(const v1::UpdateNodeRequest& request, const RequestLim
 
 absl::Status CheckRequest(const v1::ApplyChangesRequest& request, const RequestLimits& limits) {
   return InRing(request.ring(), {CheckOperations(request, limits), CheckOptions(request.options())});
+}
+
+absl::Status CheckRequest(const v1::ImportSlotsRequest& request, const RequestLimits& limits) {
+  return InRing(request.ring(), {CheckImport(request, limits), CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::GetRingRequest& request, const RequestLimits&) {

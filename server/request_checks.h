@@ -28,6 +28,7 @@ absl::Status CheckRequest(const v1::AddNodeRequest& request, const RequestLimits
 absl::Status CheckRequest(const v1::RemoveNodeRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::UpdateNodeRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::ApplyChangesRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::ImportSlotsRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::GetRingRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::ListRingsRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::ListChangesRequest& request, const RequestLimits& limits);

@@ -12,6 +12,7 @@ namespace {
 using google::protobuf::util::TimeUtil;
 using ringd::ToProto;
 
+constexpr size_t kFieldBytes = 3;  // tag and length
 constexpr size_t kMaxPlanNodes = 1'000;
 constexpr size_t kMaxPlanBytes = 3 << 20;
 
@@ -41,6 +42,10 @@ struct EventToProto {
     for (size_t i = chunk.first; i < chunk.last; i++) {
       ToProto(*chunk.table->nodes[i], chunk.table->ShareOf(i), snapshot->add_nodes());
     }
+    if (chunk.slots != nullptr) {
+      const size_t count = chunk.last_place - chunk.first_place;
+      ToProto(chunk.slots->places().subspan(chunk.first_place, count), snapshot->mutable_slot_owners());
+    }
     snapshot->set_chunk(chunk.number);
     snapshot->set_last(chunk.complete);
     snapshot->set_rewound(chunk.rewound);
@@ -53,6 +58,9 @@ struct EventToProto {
     ToProto(record.version, change->mutable_version());
     ToProto(record.checksum, change->mutable_checksum());
     for (const ring::NodeDelta& delta : record.nodes) ToProto(delta, change->add_nodes());
+    for (size_t run = 0; run < record.slot_moves.runs.size(); ++run) {
+      ToProto(record.slot_moves, run, change->add_slot_moves());
+    }
     if (record.ring_update.has_value()) ToProto(record.ring_update->after, change->mutable_ring_update());
     *change->mutable_time() = Timestamp(record.time);
   }
@@ -135,6 +143,13 @@ void ToProto(const ChangeRecord& change, size_t max_bytes, v1::ChangeRecord* out
     }
   }
   out->set_nodes_left_out(static_cast<uint32_t>(change.nodes.size()) - static_cast<uint32_t>(out->nodes_size()));
+  const size_t runs = change.slot_moves.runs.size();
+  for (size_t run = 0; run < runs && bytes <= max_bytes; ++run) {
+    ToProto(change.slot_moves, run, out->add_slot_moves());
+    bytes += out->slot_moves(static_cast<int>(run)).ByteSizeLong() + kFieldBytes;
+  }
+  if (bytes > max_bytes && out->slot_moves_size() > 0) out->mutable_slot_moves()->RemoveLast();
+  out->set_slot_moves_left_out(static_cast<uint32_t>(runs) - static_cast<uint32_t>(out->slot_moves_size()));
 }
 
 size_t AddNodes(const ring::NodeTable& table, size_t first, size_t max, size_t max_bytes,

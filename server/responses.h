@@ -16,7 +16,7 @@ void ToProto(const RingHead& head, const ring::NodeTable& table, size_t points, 
 void ToProto(const RingState& state, v1::Ring* out);
 void ToProto(const Plan& plan, v1::Plan* out);
 void ToProto(const WatchEvent& event, v1::WatchResponse* out);
-// Nodes that would not stay below `max_bytes` are left out, and counted.
+// Nodes and slot moves that would not stay below `max_bytes` are left out, and counted.
 void ToProto(const ChangeRecord& change, size_t max_bytes, v1::ChangeRecord* out);
 
 // Adds the nodes of the table from index `first` on, at most `max` and as many as stay below `max_bytes` in all (one

@@ -1,6 +1,7 @@
 #include "server/restore.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "fmt/format.h"
@@ -16,14 +17,17 @@ absl::Status NotKept(const RingState& state, const ring::Version& version, const
       fmt::format("ring {} has no version {}: {}", ring::Quote(state.head.name), ToString(version), why));
 }
 
-// The nodes of a ring that differ from those that it has now, while its changes are undone one after the other.
+// The nodes and slots of a ring that differ from those that it has now, while its changes are undone one after the
+// other.
 class Undone {
  public:
   explicit Undone(const RingState& state)
-      : ring_(state.ring), checksum_(state.head.checksum), default_weight_(state.head.settings.default_weight) {}
+      : ring_(state.ring), checksum_(state.head.checksum), default_weight_(state.head.settings.default_weight) {
+    if (ring_.slots() != nullptr) slots_.emplace(*ring_.slots(), ring_.table()->nodes);
+  }
 
   // REQUIRES the change before the one that was undone last.
-  void Undo(const ChangeRecord& change) {
+  absl::Status Undo(const ChangeRecord& change) {
     for (const ring::NodeDelta& delta : change.nodes) {
       const std::string& id = delta.before ? delta.before->id : delta.after->id;
       if (delta.before == nullptr && ring_.Find(id) == ring_.node_count()) {
@@ -34,10 +38,13 @@ class Undone {
     }
     checksum_ = change.from_checksum;
     if (change.ring_update.has_value()) default_weight_ = change.ring_update->before.default_weight;
+    if (!slots_.has_value() || change.slot_moves.runs.empty()) return absl::OkStatus();
+    return slots_->Undo(change.slot_moves);
   }
 
   WayBack Way() const {
     WayBack way{.checksum = checksum_, .default_weight = default_weight_};
+    if (slots_.has_value()) way.moves = slots_->Moves();
     for (const auto& [id, node] : differ_) {
       if (node != nullptr) {
         way.operations.emplace_back(ring::PutNode{.node = *node});
@@ -51,6 +58,7 @@ class Undone {
  private:
   const ring::Ring& ring_;
   std::map<std::string, ring::NodePtr> differ_;  // as they were; null = it was not there
+  std::optional<ring::SlotRewind> slots_;
   uint64_t checksum_;
   uint32_t default_weight_;
 };
@@ -73,7 +81,7 @@ absl::StatusOr<WayBack> FindWayBack(const RingState& state, const ring::Version&
     }
     for (const ChangeRecord& change : *changes) {
       if (last.revision == version.revision) break;
-      undone.Undo(change);
+      if (absl::Status status = undone.Undo(change); !status.ok()) return status;
       last.revision--;
     }
   }

@@ -1,4 +1,4 @@
-// The way back to an earlier version of a ring: what the changes since then did to its nodes, undone.
+// The way back to an earlier version of a ring: what the changes since then did to its nodes and slots, undone.
 //
 // Threads: any; it reads what `read` answers, on the caller's.
 #pragma once
@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "ring/node.h"
+#include "ring/slot_moves.h"
 #include "ring/version.h"
 #include "server/directory.h"
 
@@ -20,13 +21,15 @@ using EarlierChanges = std::function<absl::StatusOr<std::vector<ChangeRecord>>(c
 
 struct WayBack {
   std::vector<ring::Operation> operations;  // make the nodes those of then; each on another node
+  ring::SlotMoves moves;                    // make the slots those of then; of a ring of slots
   // What the ring had then, by which to prove that the operations lead there.
   uint64_t checksum = 0;
   uint32_t default_weight = 0;
 };
 
 // NOT_FOUND: `version` is of another epoch than `state`, above it, or from before what is kept. Errors of `read` are
-// answered as they are. Cost: reads every change since; holds on to a node for each that differs.
+// answered as they are, INTERNAL where the changes contradict each other. Cost: reads every change since; holds on to a
+// node for each that differs.
 absl::StatusOr<WayBack> FindWayBack(const RingState& state, const ring::Version& version, const EarlierChanges& read);
 
 }  // namespace ringd::server

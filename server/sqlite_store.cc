@@ -37,6 +37,8 @@ constexpr char kDropRing[] = "DELETE FROM ring WHERE id = ?";
 constexpr char kFindNode[] = "SELECT checksum FROM node WHERE ring_id = ? AND id = ?";
 constexpr char kWriteNode[] = "REPLACE INTO node(ring_id, id, record, checksum) VALUES(?, ?, ?, ?)";
 constexpr char kDropNode[] = "DELETE FROM node WHERE ring_id = ? AND id = ?";
+constexpr char kWriteSlots[] = "REPLACE INTO slots(ring_id, record, checksum) VALUES(?, ?, ?)";
+constexpr char kDropSlots[] = "DELETE FROM slots WHERE ring_id = ?";
 constexpr char kAddChange[] =
     "INSERT INTO change(ring_id, revision, time_micros, request_id, record, checksum) VALUES(?, ?, ?, ?, ?, ?)";
 constexpr char kOldestChanges[] =
@@ -80,6 +82,7 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   std::unique_ptr<SqliteStore> store(new SqliteStore(*std::move(dir), *std::move(db)));
   MutexLock lock(store->mutex_);
   if (absl::Status read = store->ReadMetaLocked(); !read.ok()) return read;
+  if (absl::Status added = AddSlotsTable(*store->db_); !added.ok()) return added;
   return store;
 }
 
@@ -208,6 +211,7 @@ absl::Status SqliteStore::ApplyLocked(const PutRing& put, Meta& meta) {
     row.id = db_->LastInsertId();
   }
   if (absl::Status nodes = WriteNodesLocked(put, row); !nodes.ok()) return nodes;
+  if (absl::Status slots = WriteSlotsLocked(put, row); !slots.ok()) return slots;
   if (absl::Status change = WriteChangeLocked(put, row); !change.ok()) return change;
   if (absl::Status pruned = PruneChangesLocked(put, row); !pruned.ok()) return pruned;
 
@@ -283,6 +287,14 @@ absl::Status SqliteStore::WriteNodesLocked(const PutRing& put, RingRow& row) {
     if (!written.ok()) return written;
   }
   return absl::OkStatus();
+}
+
+absl::Status SqliteStore::WriteSlotsLocked(const PutRing& put, const RingRow& row) {
+  if (put.slots == nullptr) return absl::OkStatus();
+  if (!put.slots->HasOwners()) return SqliteQuery(*db_, kDropSlots).BindSigned(row.id).Run();
+  const std::string record = EncodeSlots(put.slots->places());
+  const uint64_t checksum = RingChecksums(put.head.name, put.head.version.epoch).Slots(record);
+  return SqliteQuery(*db_, kWriteSlots).BindSigned(row.id).BindBlob(record).BindInt(checksum).Run();
 }
 
 absl::Status SqliteStore::WriteChangeLocked(const PutRing& put, RingRow& row) {

@@ -73,6 +73,7 @@ class SqliteStore : public Store {
                                                               uint64_t from, size_t max_count, size_t max_bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteNodesLocked(const PutRing& put, RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status WriteSlotsLocked(const PutRing& put, const RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status WriteChangeLocked(const PutRing& put, RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PruneChangesLocked(const PutRing& put, RingRow& row) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status PruneTombstonesLocked(absl::Time before, Meta& meta) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

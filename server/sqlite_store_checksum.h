@@ -13,7 +13,7 @@ namespace ringd::server {
 
 class ChecksumChain {
  public:
-  enum class Table : uint64_t { kMeta = 1, kRing = 2, kNode = 3, kChange = 4, kTombstone = 5 };
+  enum class Table : uint64_t { kMeta = 1, kRing = 2, kNode = 3, kChange = 4, kTombstone = 5, kSlots = 6 };
 
   explicit ChecksumChain(Table table) : hash_(static_cast<uint64_t>(table)) {}
 
@@ -52,7 +52,8 @@ class RingChecksums {
       : ring_(Start(ChecksumChain::Table::kRing, name, epoch)),
         node_(Start(ChecksumChain::Table::kNode, name, epoch)),
         change_(Start(ChecksumChain::Table::kChange, name, epoch)),
-        tombstone_(Start(ChecksumChain::Table::kTombstone, name, epoch)) {}
+        tombstone_(Start(ChecksumChain::Table::kTombstone, name, epoch)),
+        slots_(Start(ChecksumChain::Table::kSlots, name, epoch)) {}
 
   uint64_t Ring(uint64_t revision, std::string_view record, uint64_t nodes_digest, uint64_t changes_digest) const {
     return ChecksumChain(ring_).Add(revision).Add(nodes_digest).Add(changes_digest).Add(record).value();
@@ -64,6 +65,7 @@ class RingChecksums {
     const uint64_t time = static_cast<uint64_t>(time_micros);
     return ChecksumChain(change_).Add(revision).Add(time).Add(request_id).Add(record).value();
   }
+  uint64_t Slots(std::string_view record) const { return ChecksumChain(slots_).Add(record).value(); }
   uint64_t Tombstone(int64_t time_micros, std::string_view record) const {
     return ChecksumChain(tombstone_).Add(static_cast<uint64_t>(time_micros)).Add(record).value();
   }
@@ -77,6 +79,7 @@ class RingChecksums {
   ChecksumChain node_;
   ChecksumChain change_;
   ChecksumChain tombstone_;
+  ChecksumChain slots_;
 };
 
 }  // namespace ringd::server

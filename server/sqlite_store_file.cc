@@ -183,6 +183,7 @@ absl::Status WriteSchema(const std::string& path) {
   SqliteTransaction transaction(db);
   absl::Status status = transaction.Begin();
   if (status.ok()) status = db.Exec(kSchema);
+  if (status.ok()) status = AddSlotsTable(db);
   if (status.ok()) status = db.Exec(fmt::format("PRAGMA application_id = {}", kApplicationId).c_str());
   if (status.ok()) status = db.Exec(fmt::format("PRAGMA user_version = {}", kFormat).c_str());
   if (status.ok()) status = SqliteQuery(db, "INSERT INTO identity VALUES(1, ?)").BindBlob(store_id).Run();
@@ -213,6 +214,14 @@ absl::Status Create(const DataDir& dir) {
 }
 
 }  // namespace
+
+absl::Status AddSlotsTable(SqliteDb& db) {
+  return db.Exec(
+      "CREATE TABLE IF NOT EXISTS slots("
+      "  ring_id INTEGER PRIMARY KEY REFERENCES ring(id) ON DELETE CASCADE,"
+      "  record BLOB NOT NULL,"
+      "  checksum INTEGER NOT NULL)");
+}
 
 absl::Status PrepareStoreFile(const DataDir& dir, InitMode mode) {
   if (absl::Status removed = RemoveTemporaries(dir); !removed.ok()) return removed;

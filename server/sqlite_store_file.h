@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "server/data_dir.h"
+#include "server/sqlite_db.h"
 
 namespace ringd::server {
 
@@ -17,5 +18,8 @@ inline constexpr char kStoreFileName[] = "ringd.db";
 // Leaves a store file in `dir` that SQLite may open. A new one gets its name only when it is complete and durable.
 // Removes what an earlier attempt to make one left. REQUIRES that nobody in this process has the file open.
 absl::Status PrepareStoreFile(const DataDir& dir, InitMode mode);
+
+// Gives a store that was made before rings had slots the table for them; does nothing to others.
+absl::Status AddSlotsTable(SqliteDb& db);
 
 }  // namespace ringd::server

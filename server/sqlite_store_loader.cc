@@ -18,6 +18,7 @@ namespace {
 constexpr char kAllRings[] =
     "SELECT id, name, epoch, revision, record, nodes_digest, changes_digest, checksum FROM ring ORDER BY id";
 constexpr char kAllNodes[] = "SELECT ring_id, id, record, checksum FROM node ORDER BY ring_id, id";
+constexpr char kAllSlots[] = "SELECT ring_id, record, checksum FROM slots ORDER BY ring_id";
 constexpr char kAllChanges[] =
     "SELECT ring_id, revision, time_micros, request_id, record, checksum FROM change ORDER BY ring_id, revision";
 constexpr char kAllTombstones[] =
@@ -61,7 +62,7 @@ absl::StatusOr<std::vector<OpenRing>> ReadRings(SqliteDb& db, LoadedRows& rows) 
       return Corrupt(where + "the row's record is of another ring or version");
     }
     rows.rings_digest += checksum;
-    rings.push_back({row.Signed(0), {*std::move(head), {}}, checksums, row.Int(5), row.Int(6)});
+    rings.push_back({row.Signed(0), {*std::move(head), {}, {}}, checksums, row.Int(5), row.Int(6)});
     return absl::OkStatus();
   });
   if (!read.ok()) return read;
@@ -102,6 +103,21 @@ absl::Status ReadNodes(SqliteDb& db, std::vector<OpenRing>& rings) {
   });
 }
 
+// A row that is lost, or of another version, shows in the ring's checksum, which is over its slots too.
+absl::Status ReadSlots(SqliteDb& db, std::vector<OpenRing>& rings) {
+  RingCursor cursor(rings);
+  return ForEachRow(db, kAllSlots, [&](const SqliteQuery& row) {
+    absl::StatusOr<OpenRing*> ring = cursor.Find(row.Signed(0));
+    if (!ring.ok()) return ring.status();
+    const std::string where = fmt::format("ring {}, slots: ", ring::Quote((*ring)->ring.head.name));
+    if ((*ring)->checksums.Slots(row.Bytes(1)) != row.Int(2)) return Corrupt(where + kNotAsWritten);
+    absl::StatusOr<std::vector<uint32_t>> places = DecodeSlots(row.Bytes(1));
+    if (!places.ok()) return ring::Prefixed(where, places.status());
+    (*ring)->ring.slot_places = *std::move(places);
+    return absl::OkStatus();
+  });
+}
+
 absl::Status VerifyChanges(SqliteDb& db, std::vector<OpenRing>& rings) {
   RingCursor cursor(rings);
   return ForEachRow(db, kAllChanges, [&](const SqliteQuery& row) {
@@ -137,6 +153,7 @@ absl::StatusOr<LoadedRows> LoadRows(SqliteDb& db) {
   absl::StatusOr<std::vector<OpenRing>> rings = ReadRings(db, rows);
   if (!rings.ok()) return rings.status();
   if (absl::Status nodes = ReadNodes(db, *rings); !nodes.ok()) return nodes;
+  if (absl::Status slots = ReadSlots(db, *rings); !slots.ok()) return slots;
   if (absl::Status changes = VerifyChanges(db, *rings); !changes.ok()) return changes;
   for (OpenRing& open : *rings) {
     if (open.nodes_digest != 0 || open.changes_digest != 0) {

@@ -8,13 +8,16 @@
 #include <cmath>
 #include <iterator>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "proto/serialize.h"
 #include "ring/checksum.h"
 #include "ring/error.h"
+#include "ring/slot_table.h"
 #include "ringd/storage/v1/storage.pb.h"
 #include "server/store_rules.h"
 
@@ -22,6 +25,8 @@ namespace ringd::server {
 namespace {
 
 namespace disk = ringd::storage::v1;
+
+constexpr uint32_t kNarrowNobody = UINT16_MAX;
 
 absl::Status Corrupt(std::string_view what) {
   return ring::Error(absl::StatusCode::kDataLoss, kStoreCorrupt, std::string(what));
@@ -51,6 +56,21 @@ void ToDisk(const ring::PresetSettings& placement, disk::Settings& out) {
   preset.set_maximum_ring_size(placement.maximum_ring_size);
 }
 
+void ToDisk(const ring::SlotsSettings& placement, disk::Settings& out) {
+  disk::Settings::Slots& slots = *out.mutable_slots();
+  slots.set_slot_bits(placement.slot_bits);
+  slots.set_owners(placement.owners);
+  slots.set_hash(static_cast<uint32_t>(placement.hash));
+  slots.set_hash_tag(placement.hash_tag);
+}
+
+ring::SlotsSettings FromDisk(disk::Settings::Slots& slots) {
+  return {.slot_bits = slots.slot_bits(),
+          .owners = slots.owners(),
+          .hash = static_cast<ring::HashFunction>(slots.hash()),
+          .hash_tag = std::move(*slots.mutable_hash_tag())};
+}
+
 ring::HashedSettings FromDisk(disk::Settings::Hashed& hashed) {
   return {.hash = static_cast<ring::HashFunction>(hashed.hash()),
           .label = std::move(*hashed.mutable_label()),
@@ -76,6 +96,9 @@ absl::StatusOr<ring::Settings> FromDisk(disk::Settings& settings) {
       break;
     case disk::Settings::kPreset:
       out.placement = FromDisk(*settings.mutable_preset());
+      break;
+    case disk::Settings::kSlots:
+      out.placement = FromDisk(*settings.mutable_slots());
       break;
     case disk::Settings::PLACEMENT_NOT_SET:
       return Corrupt("ring record has no placement that this binary knows");
@@ -122,6 +145,7 @@ void ToDisk(const ring::Movement& movement, disk::Movement& out) {
   out.set_min_ratio_before(movement.balance_before.min_ratio);
   out.set_max_ratio_after(movement.balance_after.max_ratio);
   out.set_min_ratio_after(movement.balance_after.min_ratio);
+  out.set_new_members_share(movement.new_members_share);
 }
 
 absl::StatusOr<ring::Movement> FromDisk(disk::Movement& movement) {
@@ -129,12 +153,14 @@ absl::StatusOr<ring::Movement> FromDisk(disk::Movement& movement) {
   if (!std::isfinite(movement.moved_share()) || !std::isfinite(movement.other_pairs_share()) ||
       !std::isfinite(movement.max_ratio_before()) || !std::isfinite(movement.min_ratio_before()) ||
       !std::isfinite(movement.max_ratio_after()) || !std::isfinite(movement.min_ratio_after()) ||
+      !std::isfinite(movement.new_members_share()) ||
       !std::all_of(movement.pairs().begin(), movement.pairs().end(), is_number)) {
     return Corrupt("record has a movement that is no number");
   }
   ring::Movement out{
       .moved_share = movement.moved_share(),
       .other_pairs_share = movement.other_pairs_share(),
+      .new_members_share = movement.new_members_share(),
       .balance_before = {.max_ratio = movement.max_ratio_before(), .min_ratio = movement.min_ratio_before()},
       .balance_after = {.max_ratio = movement.max_ratio_after(), .min_ratio = movement.min_ratio_after()}};
   out.pairs.reserve(static_cast<size_t>(movement.pairs_size()));
@@ -156,6 +182,53 @@ RingUpdate FromDisk(const disk::RingUpdate& update) {
   out.labels.insert(update.labels().begin(), update.labels().end());
   if (update.has_max_age_micros()) out.history_limits.max_age = absl::Microseconds(update.max_age_micros());
   if (update.has_max_changes()) out.history_limits.max_changes = update.max_changes();
+  return out;
+}
+
+void AddPlaces(std::span<const uint32_t> places, google::protobuf::RepeatedField<uint32_t>& out) {
+  // Nobody's is the largest number, so that 1 more is 0.
+  for (const uint32_t place : places) out.Add(place + 1);
+}
+
+std::vector<uint32_t> PlacesOf(const google::protobuf::RepeatedField<uint32_t>& places) {
+  std::vector<uint32_t> out;
+  out.reserve(static_cast<size_t>(places.size()));
+  for (const uint32_t place : places) out.push_back(place - 1);
+  return out;
+}
+
+void ToDisk(const ring::SlotMoves& moves, disk::SlotMoves& out) {
+  out.set_owners(moves.owners);
+  for (const std::string& id : moves.nodes) out.add_node_ids(id);
+  uint32_t next = 0;
+  for (const ring::SlotMoves::Run& run : moves.runs) {
+    out.add_gaps(run.first - next);
+    out.add_lengths(run.last - run.first + 1);
+    next = run.last + 1;
+  }
+  AddPlaces(moves.before, *out.mutable_before());
+  AddPlaces(moves.after, *out.mutable_after());
+}
+
+absl::StatusOr<ring::SlotMoves> FromDisk(disk::SlotMoves& moves) {
+  ring::SlotMoves out;
+  out.owners = moves.owners();
+  out.nodes.assign(std::make_move_iterator(moves.mutable_node_ids()->begin()),
+                   std::make_move_iterator(moves.mutable_node_ids()->end()));
+  if (moves.gaps_size() != moves.lengths_size()) return Corrupt("change record has slot moves of other lengths");
+  out.runs.reserve(static_cast<size_t>(moves.gaps_size()));
+  uint32_t next = 0;
+  for (int i = 0; i < moves.gaps_size(); ++i) {
+    const uint32_t first = next + moves.gaps(i);
+    next = first + moves.lengths(i);
+    out.runs.push_back({.first = first, .last = next - 1});
+  }
+  out.before = PlacesOf(moves.before());
+  out.after = PlacesOf(moves.after());
+  // No ring has more slots; whether they fit one of fewer is its own business.
+  if (absl::Status fit = ring::CheckMoves(ring::kMaxSlotBits, out.owners, out); !fit.ok()) {
+    return Corrupt("change record has moves that cannot be: " + std::string(fit.message()));
+  }
   return out;
 }
 
@@ -236,6 +309,7 @@ std::string EncodeChange(const ChangeRecord& change) {
     if (delta.after) ToDisk(*delta.after, *out.mutable_after());
   }
   ToDisk(change.movement, *record.mutable_movement());
+  if (!change.slot_moves.runs.empty()) ToDisk(change.slot_moves, *record.mutable_slot_moves());
   for (const std::string& warning : change.warnings) record.add_warnings(warning);
   if (change.ring_update) {
     ToDisk(change.ring_update->before, *record.mutable_ring_update()->mutable_before());
@@ -270,10 +344,44 @@ absl::StatusOr<ChangeRecord> DecodeChange(std::string_view bytes) {
   change.movement = *std::move(movement);
   change.warnings.assign(std::make_move_iterator(record.mutable_warnings()->begin()),
                          std::make_move_iterator(record.mutable_warnings()->end()));
+  if (record.has_slot_moves()) {
+    absl::StatusOr<ring::SlotMoves> moves = FromDisk(*record.mutable_slot_moves());
+    if (!moves.ok()) return moves.status();
+    change.slot_moves = *std::move(moves);
+  }
   if (record.has_ring_update()) {
     change.ring_update = RingDelta{FromDisk(record.ring_update().before()), FromDisk(record.ring_update().after())};
   }
   return change;
+}
+
+std::string EncodeSlots(std::span<const uint32_t> places) {
+  // Two bytes do for all rings but the largest. What is nobody's is the largest number of either width.
+  const uint32_t nobody = ring::SlotTable::kNobody;
+  const bool narrow = std::all_of(places.begin(), places.end(),
+                                  [&](uint32_t place) { return place == nobody || place < kNarrowNobody; });
+  std::string bytes(1, static_cast<char>(narrow ? sizeof(uint16_t) : sizeof(uint32_t)));
+  bytes.reserve(1 + places.size() * static_cast<size_t>(bytes.front()));
+  for (const uint32_t place : places) {
+    for (char i = 0; i < bytes.front(); ++i) bytes.push_back(static_cast<char>(place >> (8 * i)));
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::vector<uint32_t>> DecodeSlots(std::string_view bytes) {
+  const size_t width = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front());
+  if ((width != sizeof(uint16_t) && width != sizeof(uint32_t)) || (bytes.size() - 1) % width != 0) {
+    return Corrupt("slots record cannot be parsed");
+  }
+  std::vector<uint32_t> places;
+  places.reserve((bytes.size() - 1) / width);
+  for (size_t at = 1; at < bytes.size(); at += width) {
+    uint32_t place = 0;
+    for (size_t i = 0; i < width; ++i) place |= uint32_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+    const bool nobodys = width == sizeof(uint16_t) && place == kNarrowNobody;
+    places.push_back(nobodys ? ring::SlotTable::kNobody : place);
+  }
+  return places;
 }
 
 std::string EncodeTombstone(const Tombstone& tombstone) {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@
 #include "ring/movement.h"
 #include "ring/node.h"
 #include "ring/ring.h"
+#include "ring/slot_moves.h"
+#include "ring/slot_table.h"
 #include "ring/version.h"
 
 namespace ringd::server {
@@ -52,6 +55,8 @@ struct RingHead {
 struct StoredRing {
   RingHead head;
   std::vector<ring::Node> nodes;
+  // Of a ring of slots, as SlotTable has them, of the nodes in order of id; empty where none has an owner.
+  std::vector<uint32_t> slot_places;
 };
 
 // What may be changed of a ring's settings.
@@ -81,6 +86,7 @@ struct ChangeRecord {
   std::string request_id;  // empty = none
   uint64_t request_fingerprint = 0;
   std::vector<ring::NodeDelta> nodes;
+  ring::SlotMoves slot_moves;  // of a ring of slots
   ring::Movement movement;
   std::vector<std::string> warnings;
   std::optional<RingDelta> ring_update;
@@ -100,10 +106,12 @@ struct Tombstone {
 
 // A new ring, or a change of one: `head` as it is after, `change` whose nodes say which rows change. With revision 1
 // the ring must not be there; else the stored version must be revision - 1 of the same epoch.
+// `slots` is the table of a ring of slots where it is another than before; null = as it was.
 // Change records of the ring that are below `keep_from_revision` or older than `keep_from_time` are deleted.
 struct PutRing {
   RingHead head;
   ChangeRecord change;
+  std::shared_ptr<const ring::SlotTable> slots;
   uint64_t keep_from_revision = 0;
   absl::Time keep_from_time = absl::InfinitePast();
 };

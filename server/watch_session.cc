@@ -1,5 +1,6 @@
 #include "server/watch_session.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace ringd::server {
@@ -14,8 +15,21 @@ size_t MessageBytes(const ring::Node& node) {
   return bytes;
 }
 
+// Of a place of a slot in a snapshot, for all rings but the largest.
+constexpr size_t kPlaceBytes = 2;
+
+size_t MessageBytes(const ring::SlotMoves& moves) {
+  constexpr size_t kRun = 12;
+  constexpr size_t kPerNode = 2;
+  size_t bytes = moves.runs.size() * kRun;
+  for (const uint32_t node : moves.after) {
+    if (node != ring::SlotTable::kNobody) bytes += kPerNode + moves.nodes[node].size();
+  }
+  return bytes;
+}
+
 size_t MessageBytes(const ChangeRecord& change) {
-  size_t bytes = 0;
+  size_t bytes = MessageBytes(change.slot_moves);
   for (const ring::NodeDelta& delta : change.nodes) {
     bytes += MessageBytes(delta.after != nullptr ? *delta.after : *delta.before);
   }
@@ -223,8 +237,11 @@ WatchEvent WatchSession::StartSnapshot(Track& track, const RingStatePtr& state, 
   track.moved = true;
   track.history_gone = false;
   track.history.clear();
-  sending_ = SnapshotChunk{
-      .head = state->head, .table = state->ring.table(), .points = state->ring.point_count(), .rewound = rewound};
+  sending_ = SnapshotChunk{.head = state->head,
+                           .table = state->ring.table(),
+                           .points = state->ring.point_count(),
+                           .slots = state->ring.slots(),
+                           .rewound = rewound};
   return SendChunk();
 }
 
@@ -233,11 +250,16 @@ WatchEvent WatchSession::SendChunk() {
   const auto& nodes = chunk.table->nodes;
   size_t bytes = 0;
   while (chunk.last < nodes.size() && bytes < kChunkBytes) bytes += MessageBytes(*nodes[chunk.last++]);
-  chunk.complete = chunk.last == nodes.size();
+  const size_t places = chunk.slots == nullptr ? 0 : chunk.slots->places().size();
+  if (chunk.last == nodes.size() && bytes < kChunkBytes) {
+    chunk.last_place = std::min(places, chunk.first_place + (kChunkBytes - bytes) / kPlaceBytes);
+  }
+  chunk.complete = chunk.last == nodes.size() && chunk.last_place == places;
   if (chunk.complete) {
     sending_.reset();
   } else {
     sending_->first = sending_->last = chunk.last;
+    sending_->first_place = sending_->last_place = chunk.last_place;
     sending_->number++;
   }
   return chunk;

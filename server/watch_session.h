@@ -26,6 +26,7 @@
 #include <variant>
 #include <vector>
 
+#include "ring/slot_table.h"
 #include "ring/version.h"
 #include "server/directory.h"
 
@@ -53,6 +54,9 @@ struct SnapshotChunk {
   size_t points = 0;
   size_t first = 0;  // nodes [first, last) of the table
   size_t last = 0;
+  std::shared_ptr<const ring::SlotTable> slots;  // null where the ring has none
+  size_t first_place = 0;                        // places [first_place, last_place) of the slots
+  size_t last_place = 0;
   uint32_t number = 0;
   bool complete = false;  // the last chunk
   bool rewound = false;

@@ -33,7 +33,6 @@ class ThreadView {
     const RingCopy::Parts& parts = view_->copy->parts();
     if (!parts.held->ring.HasOwners()) return;
     ring_ = &parts.held->ring;
-    points_ = &ring_->points();
     nodes_ = before != nullptr && before->view_->copy == view_->copy
                  ? std::move(before->nodes_)
                  : std::make_unique<CountedNodes>(parts.nodes, parts.counts, view_->counts);
@@ -41,13 +40,13 @@ class ThreadView {
 
   const LookupView& shared() const { return *view_; }
   // Whether the copy has an owner for every key. Without it, there are no lookups here.
-  bool HasOwners() const { return points_ != nullptr; }
+  bool HasOwners() const { return ring_ != nullptr; }
 
   // False only for bytes that are no UTF-8, where the ring's hash reads characters. REQUIRES HasOwners().
   bool CanPlace(std::string_view key) const { return ring_->keys().CanPlace(key); }
 
   // REQUIRES HasOwners() and CanPlace(key).
-  const Node* Owner(std::string_view key) { return nodes_->Answer(points_->Owner(ring_->Position(key))); }
+  const Node* Owner(std::string_view key) { return nodes_->Answer(ring_->Owner(ring_->Position(key))); }
   // See RingCopy::Owners. REQUIRES as Owner, and `out` of 1 to kMaxOwners.
   size_t Owners(std::string_view key, std::span<const Node*> out) {
     std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
@@ -60,7 +59,6 @@ class ThreadView {
  private:
   const std::shared_ptr<const LookupView> view_;
   const ring::Ring* ring_ = nullptr;
-  const ring::PointTable* points_ = nullptr;  // of ring_, a step nearer
   std::unique_ptr<CountedNodes> nodes_;
 };
 

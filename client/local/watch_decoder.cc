@@ -33,15 +33,13 @@ SnapshotChunk ToEvent(const v1::Snapshot& snapshot) {
                       .number = snapshot.chunk(),
                       .last = snapshot.last(),
                       .rewound = snapshot.rewound()};
+  AppendPlaces(snapshot.slot_owners(), &chunk.slot_places);
   chunk.nodes.reserve(static_cast<size_t>(snapshot.nodes_size()));
   for (const v1::Node& node : snapshot.nodes()) chunk.nodes.push_back(NodeOf(node));
   return chunk;
 }
 
 absl::StatusOr<std::vector<ring::Operation>> OperationsOf(const v1::Change& change) {
-  if (change.slot_moves_size() > 0) {
-    return absl::UnimplementedError("a change of a kind that this build does not know");
-  }
   std::vector<ring::Operation> operations;
   for (const v1::NodeChange& node : change.nodes()) {
     switch (node.change_case()) {
@@ -66,6 +64,12 @@ RingChange ToEvent(const v1::Change& change) {
                    .version = FromProto(change.version()),
                    .checksum = ToValue(change.checksum()),
                    .operations = OperationsOf(change)};
+  absl::StatusOr<ring::SlotMoves> moves = FromProto(change.slot_moves());
+  if (moves.ok()) {
+    event.slot_moves = *std::move(moves);
+  } else {
+    event.operations = moves.status();
+  }
   if (change.has_ring_update()) event.default_weight = change.ring_update().default_weight();
   return event;
 }

@@ -67,6 +67,7 @@ WatchMachine::Actions WatchMachine::Received(StreamEvent event, Clock::time_poin
 
 WatchMachine::Actions WatchMachine::On(SnapshotChunk chunk) {
   std::vector<ring::Node> nodes = std::exchange(chunk.nodes, {});
+  const std::vector<uint32_t> slot_places = std::exchange(chunk.slot_places, {});
   const bool last = chunk.last;
   if (chunk.number == 0) {
     assembly_ = Assembly{.first = std::move(chunk)};
@@ -74,12 +75,13 @@ WatchMachine::Actions WatchMachine::On(SnapshotChunk chunk) {
     return BreakOff("a chunk of a snapshot is out of place");
   }
   assembly_->next++;
-  Add(std::move(nodes), *assembly_);
+  Add(std::move(nodes), slot_places, *assembly_);
   if (!last) return {};
   return Complete(*std::exchange(assembly_, std::nullopt));
 }
 
-void WatchMachine::Add(std::vector<ring::Node> nodes, Assembly& assembly) const {
+void WatchMachine::Add(std::vector<ring::Node> nodes, const std::vector<uint32_t>& slot_places,
+                       Assembly& assembly) const {
   if (!assembly.first.settings.ok()) return;
   if (assembly.nodes.size() + nodes.size() > policy_.limits.max_nodes) {
     assembly.first.settings =
@@ -88,6 +90,13 @@ void WatchMachine::Add(std::vector<ring::Node> nodes, Assembly& assembly) const 
     assembly.nodes.clear();
     return;
   }
+  constexpr size_t kMostPlaces = (size_t{1} << ring::kMaxSlotBits) * ring::kMaxSlotOwners;
+  if (assembly.slot_places.size() + slot_places.size() > kMostPlaces) {
+    assembly.first.settings = absl::ResourceExhaustedError("the ring has more slots than any may have");
+    assembly.nodes.clear();
+    return;
+  }
+  assembly.slot_places.insert(assembly.slot_places.end(), slot_places.begin(), slot_places.end());
   std::move(nodes.begin(), nodes.end(), std::back_inserter(assembly.nodes));
 }
 
@@ -96,9 +105,9 @@ WatchMachine::Actions WatchMachine::Complete(Assembly assembly) {
   if (held_ != nullptr && told.version < held_->version && !told.rewound) return {};  // of a replica that is behind
   if (!told.settings.ok()) return Distrust(told.settings.status());
   const HeldRingPtr before = held_;
-  Actions actions =
-      Install(told.version, told.checksum,
-              ring::Ring::Create(*told.settings, std::move(assembly.nodes), /*next_join_number=*/1, policy_.limits));
+  Actions actions = Install(told.version, told.checksum,
+                            ring::Ring::Create(*told.settings, std::move(assembly.nodes), /*next_join_number=*/1,
+                                               policy_.limits, std::move(assembly.slot_places)));
   if (held_ != nullptr && held_ != before) {
     counts_.snapshots++;
     if (told.rewound) counts_.rewound++;
@@ -116,7 +125,7 @@ WatchMachine::Actions WatchMachine::On(const RingChange& change) {
                     change.version.revision == change.from_revision + 1;
   if (!next) return BreakOff("a change does not lead from the revision that is held to the next one");
   if (!change.operations.ok()) return Distrust(change.operations.status());
-  absl::StatusOr<ring::Applied> applied = held_->ring.Apply(*change.operations, policy_.limits);
+  absl::StatusOr<ring::Applied> applied = held_->ring.Apply(*change.operations, change.slot_moves, policy_.limits);
   if (!applied.ok()) return Install(change.version, change.checksum, applied.status());
   ring::Ring ring = change.default_weight.has_value() ? applied->ring.WithDefaultWeight(*change.default_weight)
                                                       : std::move(applied->ring);

@@ -32,6 +32,7 @@
 #include "absl/status/statusor.h"
 #include "client/backoff.h"
 #include "ring/ring.h"
+#include "ring/slot_moves.h"
 #include "ring/version.h"
 
 namespace ringd {
@@ -43,6 +44,7 @@ struct SnapshotChunk {
   std::optional<uint64_t> checksum;         // absent = of an algorithm that this build does not know
   absl::StatusOr<ring::Settings> settings;  // an error where this build does not know the placement
   std::vector<ring::Node> nodes;
+  std::vector<uint32_t> slot_places;  // of a ring of slots, as SlotTable has them
   uint32_t number = 0;
   bool last = false;
   bool rewound = false;
@@ -52,6 +54,7 @@ struct RingChange {
   ring::Version version;
   std::optional<uint64_t> checksum;
   absl::StatusOr<std::vector<ring::Operation>> operations;  // an error where this build does not understand them
+  ring::SlotMoves slot_moves;                               // of a ring of slots
   std::optional<uint32_t> default_weight;                   // absent = as it was
 };
 struct RingInSync {};
@@ -132,7 +135,8 @@ class WatchMachine {
   // A snapshot of which chunks are still to come.
   struct Assembly {
     SnapshotChunk first;
-    std::vector<ring::Node> nodes;  // none while the settings are an error
+    std::vector<ring::Node> nodes;      // none while the settings are an error
+    std::vector<uint32_t> slot_places;  // likewise
     uint32_t next = 0;
   };
 
@@ -142,8 +146,8 @@ class WatchMachine {
   Actions On(const RingGone&);
   Actions On(const SignOfLife&) { return {}; }
 
-  // Takes the nodes of a chunk in, as long as a copy may hold them.
-  void Add(std::vector<ring::Node> nodes, Assembly& assembly) const;
+  // Takes the nodes and slots of a chunk in, as long as a copy may hold them.
+  void Add(std::vector<ring::Node> nodes, const std::vector<uint32_t>& slot_places, Assembly& assembly) const;
   Actions Complete(Assembly assembly);
   // Puts a ring in the copy's place if it has the checksum; else asks anew or gives up.
   Actions Install(ring::Version version, std::optional<uint64_t> checksum, absl::StatusOr<ring::Ring> ring);

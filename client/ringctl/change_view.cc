@@ -67,7 +67,9 @@ std::string ChangeText(const v1::ChangeRecord& change) {
   } else if (change.nodes_size() > 0) {
     parts.push_back(NodesText(change));
   }
-  if (change.slot_moves_size() > 0) parts.push_back(fmt::format("{} runs of slots moved", change.slot_moves_size()));
+  // What moves with nodes is told as a share; an import may move slots alone.
+  const auto runs = static_cast<uint32_t>(change.slot_moves_size()) + change.slot_moves_left_out();
+  if (runs > 0 && parts.empty()) parts.push_back(fmt::format("{} run{} of slots moved", runs, runs == 1 ? "" : "s"));
   if (change.has_ring_update()) parts.push_back(SettingsText(change.ring_update()));
   return fmt::format("{}", fmt::join(parts, "; "));
 }

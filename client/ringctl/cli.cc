@@ -231,18 +231,23 @@ void CommandLine::AddSettings(Node* node) {
 
 void CommandLine::AddPlacement(Node* node) {
   PlacementOptions& placement = create_.placement;
-  AddText(tree_, node, {"--placement", "KIND", "hashed [hashed]", "", {"hashed"}}, &placement.kind);
+  AddText(tree_, node, {"--placement", "KIND", "how nodes get keys: slots or hashed [slots]", "", KindNames()},
+          &placement.kind);
+  AddNumber(tree_, node, "--slot-bits", &placement.slot_bits, "of slots: there are 2^N of them [16]");
+  AddNumber(tree_, node, "--slot-owners", &placement.slot_owners, "of slots: owners that each keeps [1]");
   AddNumber(tree_, node, "--points-per-weight", &placement.points_per_weight,
-            "points on the circle for each unit of weight [2]");
-  AddText(tree_, node, {"--hash", "HASH", "hash function of keys and labels [xxh3-64]", "", HashNames()},
-          &placement.hash);
-  AddText(tree_, node, {"--point-label", "TEXT", "what is hashed for a point [{key}#{index}]", "", {}},
-          &placement.point_label);
-  AddText(tree_, node, {"--match", "RULE", "which point a key belongs to [at-or-after]", "", MatchNames()},
-          &placement.match);
+            "of hashed: points on the circle for each unit of weight [2]");
   AddText(tree_, node,
-          {"--tie-rule", "RULE", "which of two points on one position is first [node-id]", "", TieRuleNames()},
-          &placement.tie_rule);
+          {"--hash", "HASH", "hash function of keys and labels [xxh3-64, or the preset's]", "", HashNames()},
+          &placement.hash);
+  AddText(tree_, node, {"--point-label", "TEXT", "of hashed: what is hashed for a point [{key}#{index}]", "", {}},
+          &placement.point_label);
+  AddText(tree_, node, {"--match", "RULE", "of hashed: which point a key belongs to [at-or-after]", "", MatchNames()},
+          &placement.match);
+  AddText(
+      tree_, node,
+      {"--tie-rule", "RULE", "of hashed: which of two points on one position is first [node-id]", "", TieRuleNames()},
+      &placement.tie_rule);
   AddText(tree_, node, {"--hash-tag", "XY", "hash only what stands between an X and the next Y of a key", "", {}},
           &placement.hash_tag);
   AddText(tree_, node,

@@ -42,6 +42,9 @@ inline constexpr char kImportFooter[] =
     "  nginx        a configuration of nginx, with an upstream { hash KEY consistent; ... }; of preset nginx\n"
     "  list         HOST[:PORT] [WEIGHT], a node a line; --preset or the flags of a placement say which ring it is\n"
     "  json         what `ringctl ring get -o json` prints\n"
+    "  redis        what `redis-cli CLUSTER NODES` or CLUSTER SLOTS prints; of preset redis-cluster. Where the ring "
+    "is\n"
+    "               there already, it becomes what FILE says, as one change\n"
     "The nodes join in the order of the file, as one change. --dry-run shows what would be made. Prove it then:\n"
     "  ringctl verify NAME owners.tsv";
 

@@ -132,6 +132,31 @@ ExitCode AddNodes(Session& session, const RingImportOptions& options, const Impo
   return ExitCode::kOk;
 }
 
+// The nodes and slots of a ring whose authority is elsewhere; the ring is made where it is not there yet.
+ExitCode ImportSlots(Session& session, const RingImportOptions& options, const ImportedRing& imported) {
+  v1::GetRingRequest look;
+  look.set_ring(options.ring.ring);
+  look.set_page_size(1);
+  const Answer<v1::GetRingResponse> held = session.connection.Call(&v1::Directory::Stub::GetRing, look);
+  if (held.status.error_code() == grpc::StatusCode::NOT_FOUND) {
+    v1::CreateRingRequest create = imported.settings;
+    create.set_ring(options.ring.ring);
+    FillOptions(options.ring.mutation, create.mutable_options());
+    const Answer<v1::CreateRingResponse> created = session.connection.Call(&v1::Directory::Stub::CreateRing, create);
+    if (!created.status.ok()) return ReportStatus(created.status);
+    if (options.ring.mutation.dry_run) {
+      PrintPlan(imported, created.value, session.options);
+      return ExitCode::kOk;
+    }
+  }
+  v1::ImportSlotsRequest request;
+  request.set_ring(options.ring.ring);
+  request.mutable_nodes()->Assign(imported.nodes.begin(), imported.nodes.end());
+  request.mutable_ranges()->Assign(imported.ranges.begin(), imported.ranges.end());
+  return Mutate(session, &v1::Directory::Stub::ImportSlots, std::move(request), options.ring.mutation,
+                {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))});
+}
+
 }  // namespace
 
 ExitCode RingImport(Session& session, const RingImportOptions& options) {
@@ -139,6 +164,7 @@ ExitCode RingImport(Session& session, const RingImportOptions& options) {
   const ExitCode code = ReadImport(options, &imported);
   if (code != ExitCode::kOk) return code;
   PrintWarnings(imported.warnings, session.options);
+  if (!imported.ranges.empty()) return ImportSlots(session, options, imported);
   v1::CreateRingRequest request = imported.settings;
   request.set_ring(options.ring.ring);
   FillOptions(options.ring.mutation, request.mutable_options());

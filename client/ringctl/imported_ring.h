@@ -16,6 +16,7 @@ struct ImportedRing {
   std::string origin;                 // which one of the file it is, for people; such as `pool "alpha"`
   v1::CreateRingRequest settings;     // what the file says of the ring; name and options are not filled in
   std::vector<v1::Node> nodes;        // in the order in which they join; their output-only fields are absent
+  std::vector<v1::SlotRange> ranges;  // of a Redis Cluster
   std::vector<std::string> warnings;  // what was not taken over, or not as it stands; each begins with FILE:LINE
 };
 

@@ -21,7 +21,7 @@ std::string MovedText(const v1::Movement* movement) {
 }
 
 std::string MovementBlock(const v1::Movement& movement, const GlobalOptions& options) {
-  if (movement.pairs().empty()) return "";
+  if (movement.pairs().empty() && movement.new_members_share() == 0) return "";
   Rows rows;
   rows.headers = {"FROM", "TO", "MOVES"};
   double left_out = movement.other_pairs_share();
@@ -34,6 +34,10 @@ std::string MovementBlock(const v1::Movement& movement, const GlobalOptions& opt
   }
   std::string text = RowsText(rows, options);
   if (left_out > 0) text += fmt::format("... and {} between other nodes\n", ShareText(left_out, Format::kTable));
+  if (movement.new_members_share() > 0) {
+    text += fmt::format("slots get owners that they did not have, of any rank: {} of the circle\n",
+                        ShareText(movement.new_members_share(), Format::kTable));
+  }
   return text + fmt::format("share / expected share: {} before, {} after\n",
                             BalanceText(movement.has_before(), movement.before()),
                             BalanceText(movement.has_after(), movement.after()));

@@ -2,45 +2,35 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
+#include <array>
 #include <string_view>
 
 #include "client/ringctl/escape.h"
+#include "proto/enum_names.h"
 
 namespace ringd::ctl {
 namespace {
 
-// "PRESET_JAVA_CRC32_VN" as "java-crc32-vn".
-std::string ShortName(const google::protobuf::EnumDescriptor& type, int number) {
-  const auto* value = type.FindValueByNumber(number);
-  if (value == nullptr) return fmt::format("number {}", number);
-  const std::string_view unspecified = type.value(0)->name();
-  const size_t prefix = unspecified.size() - std::string_view("UNSPECIFIED").size();
-  std::string name = value->name().substr(prefix);
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return c == '_' ? '-' : static_cast<char>(std::tolower(c)); });
-  return name;
-}
-
-std::vector<std::string> NamesOf(const google::protobuf::EnumDescriptor& type) {
-  std::vector<std::string> names;
-  for (int i = 1; i < type.value_count(); ++i) names.push_back(ShortName(type, type.value(i)->number()));
-  return names;
-}
+constexpr std::string_view kSlotsName = "slots";
+constexpr std::string_view kHashedName = "hashed";
 
 // The value of a name; 0, the unspecified one, for an empty name.
 template <typename Enum>
 Enum ValueOf(const google::protobuf::EnumDescriptor& type, const std::string& name) {
-  int number = 0;
-  for (int i = 1; i < type.value_count(); ++i) {
-    if (ShortName(type, type.value(i)->number()) == name) number = type.value(i)->number();
-  }
-  return static_cast<Enum>(number);
+  return static_cast<Enum>(NumberOfName(type, name));
 }
 
 v1::HashFunction HashOf(const PlacementOptions& options) {
   return ValueOf<v1::HashFunction>(*v1::HashFunction_descriptor(), options.hash);
+}
+
+v1::SlotsPlacement SlotsOf(const PlacementOptions& options) {
+  v1::SlotsPlacement slots;
+  if (options.slot_bits) slots.set_slot_bits(*options.slot_bits);
+  if (options.slot_owners) slots.set_owners(*options.slot_owners);
+  slots.set_hash(HashOf(options));
+  slots.set_hash_tag(options.hash_tag);
+  return slots;
 }
 
 v1::HashedPlacement HashedOf(const PlacementOptions& options) {
@@ -64,40 +54,74 @@ v1::PresetPlacement PresetOf(const PlacementOptions& options) {
   return preset;
 }
 
-absl::Status NoPlaceFor(std::string_view flag, std::string_view where) {
-  return absl::InvalidArgumentError(fmt::format("{} means nothing in {}", flag, where));
+enum class Kind { kSlots, kHashed, kPreset };
+
+// INVALID_ARGUMENT for an option that has no place in the kind.
+absl::Status CheckFlags(const PlacementOptions& options, Kind kind) {
+  struct Flag {
+    bool given;
+    Kind kind;
+    std::string_view name;
+  };
+  const std::array flags = {
+      Flag{options.slot_bits.has_value(), Kind::kSlots, "--slot-bits"},
+      Flag{options.slot_owners.has_value(), Kind::kSlots, "--slot-owners"},
+      Flag{!options.point_label.empty(), Kind::kHashed, "--point-label"},
+      Flag{options.points_per_weight.has_value(), Kind::kHashed, "--points-per-weight"},
+      Flag{!options.match.empty(), Kind::kHashed, "--match"},
+      Flag{!options.tie_rule.empty(), Kind::kHashed, "--tie-rule"},
+      Flag{options.minimum_ring_size.has_value(), Kind::kPreset, "--min-ring-size"},
+      Flag{options.maximum_ring_size.has_value(), Kind::kPreset, "--max-ring-size"},
+  };
+  const auto text = [](Kind of) -> std::string_view {
+    return of == Kind::kSlots ? "--placement slots" : of == Kind::kHashed ? "--placement hashed" : "--preset";
+  };
+  for (const Flag& flag : flags) {
+    if (flag.given && flag.kind != kind) {
+      return absl::InvalidArgumentError(
+          fmt::format("{} means nothing with {}; it goes with {}", flag.name, text(kind), text(flag.kind)));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-std::vector<std::string> PresetNames() { return NamesOf(*v1::Preset_descriptor()); }
-std::vector<std::string> HashNames() { return NamesOf(*v1::HashFunction_descriptor()); }
-std::vector<std::string> MatchNames() { return NamesOf(*v1::PointMatch_descriptor()); }
-std::vector<std::string> TieRuleNames() { return NamesOf(*v1::TieRule_descriptor()); }
+std::vector<std::string> KindNames() { return {std::string(kSlotsName), std::string(kHashedName)}; }
+std::vector<std::string> PresetNames() { return ShortNames(*v1::Preset_descriptor()); }
+std::vector<std::string> HashNames() { return ShortNames(*v1::HashFunction_descriptor()); }
+std::vector<std::string> MatchNames() { return ShortNames(*v1::PointMatch_descriptor()); }
+std::vector<std::string> TieRuleNames() { return ShortNames(*v1::TieRule_descriptor()); }
 
 absl::StatusOr<v1::Placement> PlacementOf(const PlacementOptions& options) {
-  v1::Placement placement;
-  if (options.preset.empty()) {
-    if (options.minimum_ring_size) return NoPlaceFor("--min-ring-size", "a hashed placement");
-    if (options.maximum_ring_size) return NoPlaceFor("--max-ring-size", "a hashed placement");
-    *placement.mutable_hashed() = HashedOf(options);
-    return placement;
+  if (!options.kind.empty() && !options.preset.empty()) {
+    return absl::InvalidArgumentError("--placement and --preset do not go together");
   }
-  if (!options.kind.empty()) return absl::InvalidArgumentError("--placement and --preset do not go together");
-  if (!options.point_label.empty()) return NoPlaceFor("--point-label", "a preset");
-  if (options.points_per_weight) return NoPlaceFor("--points-per-weight", "a preset");
-  if (!options.match.empty()) return NoPlaceFor("--match", "a preset");
-  if (!options.tie_rule.empty()) return NoPlaceFor("--tie-rule", "a preset");
-  *placement.mutable_preset() = PresetOf(options);
+  const Kind kind = !options.preset.empty()       ? Kind::kPreset
+                    : options.kind == kHashedName ? Kind::kHashed
+                                                  : Kind::kSlots;
+  if (absl::Status fit = CheckFlags(options, kind); !fit.ok()) return fit;
+  v1::Placement placement;
+  switch (kind) {
+    case Kind::kSlots:
+      *placement.mutable_slots() = SlotsOf(options);
+      break;
+    case Kind::kHashed:
+      *placement.mutable_hashed() = HashedOf(options);
+      break;
+    case Kind::kPreset:
+      *placement.mutable_preset() = PresetOf(options);
+      break;
+  }
   return placement;
 }
 
 std::string PlacementName(const v1::Placement& placement) {
   switch (placement.kind_case()) {
     case v1::Placement::kHashed:
-      return "hashed";
+      return std::string(kHashedName);
     case v1::Placement::kSlots:
-      return "slots";
+      return std::string(kSlotsName);
     case v1::Placement::kPreset:
       return ShortName(*v1::Preset_descriptor(), placement.preset().preset());
     case v1::Placement::KIND_NOT_SET:
@@ -116,6 +140,12 @@ std::string PlacementDetails(const v1::Placement& placement) {
     if (hashed.match() == v1::POINT_MATCH_STRICTLY_AFTER) text += ", strictly after";
     if (hashed.tie_rule() == v1::TIE_RULE_LATER_JOIN) text += ", ties to the later join";
     hash_tag = hashed.hash_tag();
+  } else if (placement.has_slots()) {
+    const v1::SlotsPlacement& slots = placement.slots();
+    text += fmt::format(", {} slots, {} each, {}", 1u << slots.slot_bits(),
+                        slots.owners() == 1 ? "1 owner" : fmt::format("{} owners", slots.owners()),
+                        ShortName(*v1::HashFunction_descriptor(), slots.hash()));
+    hash_tag = slots.hash_tag();
   } else if (placement.has_preset()) {
     const v1::PresetPlacement& preset = placement.preset();
     text += fmt::format(", {}", ShortName(*v1::HashFunction_descriptor(), preset.hash()));

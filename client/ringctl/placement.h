@@ -11,14 +11,16 @@
 
 namespace ringd::ctl {
 
-// Placements as people write them: "java-crc32-vn" for PRESET_JAVA_CRC32_VN, "at-or-after" for POINT_MATCH_AT_OR_AFTER.
+// Placements as people write them; names are those of proto/enum_names.h.
 
 // PlacementOptions are what the command line says of a placement. Empty = not said.
 struct PlacementOptions {
-  std::string kind;  // hashed where no preset is named
+  std::string kind;  // slots where no preset is named
   std::string preset;
   std::string hash;
   std::string point_label;
+  std::optional<uint32_t> slot_bits;
+  std::optional<uint32_t> slot_owners;
   std::optional<uint32_t> points_per_weight;
   std::string match;
   std::string tie_rule;
@@ -30,6 +32,7 @@ struct PlacementOptions {
 };
 
 // The names of all values but the unspecified one, in order of their numbers.
+std::vector<std::string> KindNames();
 std::vector<std::string> PresetNames();
 std::vector<std::string> HashNames();
 std::vector<std::string> MatchNames();

@@ -8,6 +8,7 @@
 #include "client/ringctl/nginx_file.h"
 #include "client/ringctl/node_list.h"
 #include "client/ringctl/nutcracker_file.h"
+#include "client/ringctl/redis_cluster_file.h"
 #include "client/ringctl/ring_export.h"
 
 namespace ringd::ctl {
@@ -17,12 +18,14 @@ constexpr char kNutcracker[] = "nutcracker";
 constexpr char kNginx[] = "nginx";
 constexpr char kList[] = "list";
 constexpr char kJson[] = "json";
+constexpr char kRedis[] = "redis";
 
 absl::StatusOr<ImportedRing> ParseFile(const RingImportOptions& options, const std::string& format,
                                        const std::string& file, const std::string& content) {
   if (format == kNutcracker) return ParseNutcrackerFile(file, content, options.pool);
   if (format == kNginx) return ParseNginxFile(file, content, options.upstream);
   if (format == kJson) return ParseRingExport(file, content);
+  if (format == kRedis) return ParseRedisCluster(file, content);
   return ParseNodeList(file, content);
 }
 
@@ -42,7 +45,7 @@ absl::Status CheckOptions(const RingImportOptions& options, const std::string& f
 
 }  // namespace
 
-std::vector<std::string> ImportFormatNames() { return {kNutcracker, kNginx, kList, kJson}; }
+std::vector<std::string> ImportFormatNames() { return {kNutcracker, kNginx, kList, kJson, kRedis}; }
 
 std::string ImportFormatOf(const std::string& content) {
   std::istringstream stream(content);
@@ -51,6 +54,7 @@ std::string ImportFormatOf(const std::string& content) {
     std::string first;
     if (!(words >> first) || first.front() == '#') continue;
     if (first.front() == '{') return kJson;
+    if (LooksLikeClusterNodes(line) || first == "1)" || first == "0") return kRedis;
     if (first.ends_with(':') || first == "---") return kNutcracker;
     const bool nginx = first == "upstream" || line.find_first_of(";{") != std::string::npos;
     return nginx ? kNginx : kList;

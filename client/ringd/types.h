@@ -53,9 +53,29 @@ struct Owner {
 
 // --- What a ring is
 
+// How a ring turns nodes into owners of keys. Always there in answers; absent when a ring is created = the default of
+// the directory. The contract has further choices, and so has ringctl.
+struct SlotsPlacement {
+  std::optional<uint32_t> slot_bits;  // there are 2^slot_bits slots
+  std::optional<uint32_t> owners;     // kept a slot
+
+  bool operator==(const SlotsPlacement&) const = default;
+};
+struct HashedPlacement {
+  std::optional<uint32_t> points_per_weight;
+
+  bool operator==(const HashedPlacement&) const = default;
+};
+struct PresetPlacement {
+  std::string preset;  // such as "ketama"; ring/README.md lists them
+
+  bool operator==(const PresetPlacement&) const = default;
+};
+using Placement = std::variant<SlotsPlacement, HashedPlacement, PresetPlacement>;
+
 // What is fixed, or given, when a ring is created. Absent = the default of the directory.
 struct RingSettings {
-  std::optional<uint32_t> points_per_weight;
+  Placement placement;
   std::optional<uint32_t> default_weight;
   std::map<std::string, std::string> labels;
 };
@@ -72,7 +92,7 @@ struct RingInfo {
   std::string name;
   Version version;
   uint64_t checksum = 0;
-  uint32_t points_per_weight = 0;
+  Placement placement;
   uint32_t default_weight = 0;
   std::map<std::string, std::string> labels;
   HistoryLimits history_limits;
@@ -139,9 +159,11 @@ struct Balance {
 
 // What a change moves, exactly.
 struct Movement {
-  double moved_share = 0;         // of the circle, from one node to another
-  std::vector<MovedPair> pairs;   // the largest first; the first 1,000 at most
-  double other_pairs_share = 0;   // of the rest
+  double moved_share = 0;        // of the circle, from one node to another
+  std::vector<MovedPair> pairs;  // the largest first; the first 1,000 at most
+  double other_pairs_share = 0;  // of the rest
+  // Where slots keep several owners: what came to nodes that were not among its owners before, each counted.
+  double new_members_share = 0;
   std::optional<Balance> before;  // absent = no node of weight > 0
   std::optional<Balance> after;
 };

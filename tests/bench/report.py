@@ -44,6 +44,8 @@ def ring_figures(rates):
         figure(local, rates["BM_Lookup"], "keys/s", "std::map", rates["BM_LookupStdMap"], 8),
         figure(local, rates["BM_Lookup"], "keys/s", "sorted list", rates["BM_LookupBinarySearch"], 1),
         figure(local, rates["BM_Lookup"], "keys/s", "scan", rates["BM_LookupScan"], 1),
+        figure("local Owner, 100 nodes, 2^16 slots, 1 M keys", nanos("BM_LookupSlots"), "ns/key", "hashing alone",
+               nanos("BM_HashOnly"), 1.5, at_least=False),
         figure("one AddNode, 10,000 nodes x 160 points", millis("BM_ApplyAddNode"), "ms", "linear merge",
                millis("BM_LinearMerge"), 3, at_least=False),
     ]

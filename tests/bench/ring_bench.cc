@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ring/label.h"
+#include "ring/movement.h"
 #include "ring/ring.h"
 
 namespace ringd::ring {
@@ -83,6 +84,14 @@ void BM_Lookup(benchmark::State& state) {
   ForEachKey(state, [&](const std::string& key) { return ring.Owner(ring.Position(key)); });
 }
 BENCHMARK(BM_Lookup)->Unit(benchmark::kMillisecond);
+
+Ring MakeSlots(int nodes) { return *Ring::Create({.placement = SlotsSettings{}, .default_weight = 1}, Nodes(nodes)); }
+
+void BM_LookupSlots(benchmark::State& state) {
+  const Ring ring = MakeSlots(100);
+  ForEachKey(state, [&](const std::string& key) { return ring.Owner(ring.Position(key)); });
+}
+BENCHMARK(BM_LookupSlots)->Unit(benchmark::kMillisecond);
 
 void BM_LookupThreeOwners(benchmark::State& state) {
   const Ring ring = MakeRing(100);
@@ -161,6 +170,23 @@ void BM_LinearMerge(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_LinearMerge)->Unit(benchmark::kMillisecond);
+
+// What a directory does for a change: the next ring, and what moves.
+void ChangeOne(benchmark::State& state, const Ring& ring) {
+  AddNode add;
+  add.node.id = "new";
+  add.node.weight = 1;
+  const std::vector<Operation> operations = {add};
+  for (auto _ : state) {
+    const absl::StatusOr<Applied> applied = ring.Apply(operations, kUnlimited);
+    if (!applied.ok()) state.SkipWithError(applied.status().ToString().c_str());
+    benchmark::DoNotOptimize(Compare(ring, applied->ring));
+  }
+}
+void BM_ChangePoints(benchmark::State& state) { ChangeOne(state, MakeRing(kManyNodes)); }
+BENCHMARK(BM_ChangePoints)->Unit(benchmark::kMillisecond);
+void BM_ChangeSlots(benchmark::State& state) { ChangeOne(state, MakeSlots(static_cast<int>(state.range(0)))); }
+BENCHMARK(BM_ChangeSlots)->Arg(100)->Arg(600)->Unit(benchmark::kMillisecond);
 
 void BM_Create(benchmark::State& state) {
   const std::vector<Node> nodes = Nodes(static_cast<int>(state.range(0)));

@@ -103,6 +103,22 @@ TEST(Messages, EveryMutationOptionArrives) {
   ToMessage(MutationOptions{}, &message);
 }
 
+TEST(Messages, PlacementsComeBackAsTheyWere) {
+  for (const Placement& placement :
+       {Placement(SlotsPlacement{.slot_bits = 12, .owners = 3}), Placement(HashedPlacement{.points_per_weight = 7}),
+        Placement(PresetPlacement{.preset = "java-crc32-vn"})}) {
+    v1::Placement message;
+    ASSERT_TRUE(ToMessage(placement, &message).ok());
+    EXPECT_EQ(ToValue(message), placement) << message.ShortDebugString();
+  }
+  v1::Placement defaults;
+  ASSERT_TRUE(ToMessage(Placement(), &defaults).ok());
+  EXPECT_EQ(defaults.ShortDebugString(), "slots { }");
+  v1::Placement none;
+  const absl::Status unknown = ToMessage(PresetPlacement{.preset = "ketma"}, &none);
+  EXPECT_TRUE(absl::IsInvalidArgument(unknown)) << unknown;
+}
+
 TEST(Messages, TimesKeepTheirMicroseconds) {
   v1::Ring ring;
   ring.mutable_create_time()->set_seconds(1'700'000'000);

@@ -146,7 +146,7 @@ class ServedTest(RingctlCase):
 
     def test_warnings(self):
         """A placement that shares the keys out badly is told so, with the factor, by CreateRing and by AddNode."""
-        self.assertRegex(self.err("ring", "create", self.ring, "--hash", "fnv1-32", "--points-per-weight", "160",
+        self.assertRegex(self.err("ring", "create", self.ring, "--placement", "hashed", "--hash", "fnv1-32", "--points-per-weight", "160",
                                   "--default-weight", "1"), r"^warning: of ten nodes of weight 1, node .* times its share")
         self.create("murmur3-weighted", ["10.0.0.%d" % i for i in range(1, 20)])
         self.assertRegex(self.err("node", "add", self.ring, "10.0.0.20"),

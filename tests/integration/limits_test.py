@@ -305,8 +305,16 @@ class LimitsTest(LimitsCase):
         """A placement must be named, and what this version does not serve is INVALID_ARGUMENT, not taken as another."""
         def preset(number, **fields):
             return pb.Placement(preset=pb.PresetPlacement(preset=number, **fields))
-        refused = [None, pb.Placement(), pb.Placement(slots=pb.SlotsPlacement()), preset(0), preset(99),
-                   preset(pb.PRESET_REDIS_CLUSTER), preset(pb.PRESET_NGINX, hash=pb.HASH_FUNCTION_MD5),
+        def slots(**fields):
+            return pb.Placement(slots=pb.SlotsPlacement(**fields))
+        for least, most in ({"slot_bits": 10}, {"slot_bits": 20}), ({"owners": 1}, {"owners": 8}):
+            for i, fields in enumerate((least, most)):
+                name = "%s-%s-%d" % (self.ring, next(iter(fields)), i)
+                self.client.CreateRing(ring=name, placement=slots(**fields))
+                self.client.delete(name)
+        refused = [None, pb.Placement(), preset(0), preset(99), slots(slot_bits=9), slots(slot_bits=21), slots(owners=0),
+                   slots(owners=9), slots(slot_bits=17, hash=pb.HASH_FUNCTION_CRC16), slots(hash=99), slots(hash_tag="{"),
+                   preset(pb.PRESET_REDIS_CLUSTER, hash_tag="{}"), preset(pb.PRESET_NGINX, hash=pb.HASH_FUNCTION_MD5),
                    preset(pb.PRESET_NGINX, hash_tag="{}"), preset(pb.PRESET_KETAMA, minimum_ring_size=7),
                    preset(pb.PRESET_ENVOY_RING_HASH, minimum_ring_size=9, maximum_ring_size=8),
                    preset(pb.PRESET_ENVOY_RING_HASH, maximum_ring_size=8388609)]
@@ -338,7 +346,7 @@ class LimitsTest(LimitsCase):
     def test_not_served_yet(self):
         """What is not served yet is UNIMPLEMENTED with a text that names it, and does nothing."""
         version = self.client.make_ring(self.ring, ["n"])
-        for name in ("ImportSlots", "ReportWatch", "ListWatchers"):
+        for name in ("ReportWatch", "ListWatchers"):
             self.refused("UNIMPLEMENTED", getattr(self.client, name), reason="NOT_SERVED_YET", mentions=[name])
         for name in ("DiffVersions", "Backup"):
             def stream(name=name):

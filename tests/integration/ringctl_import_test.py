@@ -122,7 +122,7 @@ class RingctlImportTest(RingctlCase):
                                   stdin=glued.encode()), "")
 
     def test_an_export_is_the_same_ring(self):
-        self.out("ring", "create", self.ring, "--hash", "crc32", "--point-label", "{index}:{key}", "--match",
+        self.out("ring", "create", self.ring, "--placement", "hashed", "--hash", "crc32", "--point-label", "{index}:{key}", "--match",
                  "strictly-after", "--tie-rule", "later-join", "--default-weight", "9", "--label", "a=b")
         self.out("ring", "update", self.ring, "--history-max", "50")
         for node in ("z", "\u00e9 1", "a"):

@@ -289,7 +289,7 @@ class RingctlTest(RingctlCase):
 
     def test_lookup_owners(self):
         """--owners lists distinct nodes in order; a comma inside an id is told from one between ids."""
-        self.make_ring("a,b", "c")
+        self.make_ring("a,b", "c", options=["--slot-owners", "2"])
         line = self.out("lookup", self.ring, "k", "--owners", "2", "-o", "tsv").rstrip("\n")
         self.assertEqual(sorted(line.split("\t")[1].split(",")), ["a\\x2Cb", "c"])
         answer = self.json("lookup", self.ring, "k", "--owners", "2")

@@ -6,7 +6,7 @@
   proto/   the .proto files, the codecs, the reading and judging of certificates -> ring/. status_codec, certificates and
            small_file take ring/error.h alone, as the thin client links them
   server/  -> proto/, ring/
-  client/  -> the generated code, status_codec.h, certificates.h, serialize.h and yaml_document.h of proto/, and error.h, utf8.h,
+  client/  -> the generated code, status_codec.h, certificates.h, enum_names.h, serialize.h and yaml_document.h of proto/, and error.h, utf8.h,
            closest_word.h and mutex.h of ring/, so that ringd::client stays thin; the local copy of a ring (client/local/)
            and the fake directory (client/testing/) -> proto/, ring/ too. Server and client never include each other
   tests/   -> everything; nothing else includes tests/
@@ -41,7 +41,7 @@ MUTEX = "ring/mutex.h"
 STANDARD_OF_MUTEX = frozenset("chrono condition_variable mutex shared_mutex".split())
 
 STORAGE = re.compile(r"ringd/storage/")
-THIN_CLIENT = ("proto/certificates.h", "proto/status_codec.h", "proto/serialize.h", "proto/yaml_document.h",
+THIN_CLIENT = ("proto/certificates.h", "proto/status_codec.h", "proto/enum_names.h", "proto/serialize.h", "proto/yaml_document.h",
                "ring/closest_word.h", "ring/error.h", MUTEX, "ring/utf8.h")
 BELOW_THIN_CLIENT = re.compile(r"proto/(status_codec|certificates|small_file)\.")
 LOCAL_COPY = re.compile(r"client/(local|testing)/")

@@ -60,19 +60,22 @@ TEST(Codec, PlacementFillsInItsDefaults) {
 
 TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
   EXPECT_EQ(FromProto(v1::Placement()).status().code(), absl::StatusCode::kInvalidArgument);
-  v1::Placement slots, redis, hash, match, tie, preset;
-  slots.mutable_slots();
-  redis.mutable_preset()->set_preset(v1::PRESET_REDIS_CLUSTER);
+  v1::Placement slots, hash, match, tie, preset;
+  slots.mutable_slots()->set_hash(static_cast<v1::HashFunction>(99));
   hash.mutable_hashed()->set_hash(static_cast<v1::HashFunction>(99));
   match.mutable_hashed()->set_match(static_cast<v1::PointMatch>(99));
   tie.mutable_hashed()->set_tie_rule(static_cast<v1::TieRule>(99));
   preset.mutable_preset()->set_preset(static_cast<v1::Preset>(99));
-  for (const v1::Placement& placement : {slots, redis, hash, match, tie, preset}) {
+  for (const v1::Placement& placement : {slots, hash, match, tie, preset}) {
     const absl::Status status = FromProto(placement).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
     EXPECT_EQ(ring::ReasonOf(status), ring::kNotServedYet) << placement.ShortDebugString();
   }
-  v1::Placement label, tag, nameless, no_choice;
+  v1::Placement label, tag, nameless, no_choice, bits, more_bits, owners;
+  bits.mutable_slots()->set_slot_bits(9);
+  more_bits.mutable_slots()->set_slot_bits(17);
+  more_bits.mutable_slots()->set_hash(v1::HASH_FUNCTION_CRC16);
+  owners.mutable_slots()->set_owners(9);
   label.mutable_hashed()->set_label("{name}{index}");
   tag.mutable_hashed()->set_hash_tag("{");
   nameless.mutable_preset();
@@ -81,7 +84,7 @@ TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
   v1::Placement sizes;
   sizes.mutable_preset()->set_preset(v1::PRESET_NGINX);
   sizes.mutable_preset()->set_minimum_ring_size(1'024);
-  for (const v1::Placement& placement : {label, tag, nameless, no_choice, sizes}) {
+  for (const v1::Placement& placement : {label, tag, nameless, no_choice, sizes, bits, more_bits, owners}) {
     const absl::Status status = FromProto(placement).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
     EXPECT_EQ(ring::ReasonOf(status), ring::kInvalidField) << placement.ShortDebugString();
@@ -89,7 +92,11 @@ TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
 }
 
 TEST(Codec, PlacementComesBackAsItWas) {
-  v1::Placement hashed, twemproxy, envoy;
+  v1::Placement hashed, twemproxy, envoy, slots;
+  slots.mutable_slots()->set_slot_bits(12);
+  slots.mutable_slots()->set_owners(3);
+  slots.mutable_slots()->set_hash(v1::HASH_FUNCTION_SHA1);
+  slots.mutable_slots()->set_hash_tag("{}");
   hashed.mutable_hashed()->set_hash(v1::HASH_FUNCTION_MD5);
   hashed.mutable_hashed()->set_label("{key}{index}");
   hashed.mutable_hashed()->set_match(v1::POINT_MATCH_STRICTLY_AFTER);
@@ -103,13 +110,45 @@ TEST(Codec, PlacementComesBackAsItWas) {
   envoy.mutable_preset()->set_hash(v1::HASH_FUNCTION_XXH64);
   envoy.mutable_preset()->set_minimum_ring_size(12);
   envoy.mutable_preset()->set_maximum_ring_size(34);
-  for (const v1::Placement& placement : {hashed, twemproxy, envoy}) {
+  for (const v1::Placement& placement : {hashed, twemproxy, envoy, slots}) {
     const auto settings = FromProto(placement);
     ASSERT_TRUE(settings.ok()) << settings.status();
     v1::Placement back;
     ToProto(*settings, &back);
     EXPECT_EQ(back.DebugString(), placement.DebugString());
   }
+}
+
+TEST(Codec, SlotMovesComeBackWithTheirOwners) {
+  const uint32_t nobody = ring::SlotTable::kNobody;
+  ring::SlotMoves moves;
+  moves.owners = 2;
+  moves.nodes = {"a", "b"};
+  moves.runs = {{3, 5}, {9, 9}, {10, 10}};
+  moves.before = {0, 1, 0, 1, 0, 1};
+  moves.after = {1, 0, 0, nobody, nobody, nobody};
+  google::protobuf::RepeatedPtrField<v1::SlotMove> message;
+  for (size_t run = 0; run < moves.runs.size(); ++run) ToProto(moves, run, message.Add());
+  EXPECT_EQ(message[0].ShortDebugString(), R"(first: 3 last: 5 node_ids: "b" node_ids: "a")");
+  EXPECT_EQ(message[2].ShortDebugString(), "first: 10 last: 10");
+  const auto back = FromProto(message);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(back->runs, moves.runs);
+  EXPECT_EQ(back->nodes, (std::vector<std::string>{"b", "a"})) << "as they come";
+  EXPECT_EQ(back->after, (std::vector<uint32_t>{0, 1, 1, nobody, nobody, nobody}));
+  EXPECT_EQ(back->before, std::vector<uint32_t>(6, nobody)) << "is not told";
+  for (int i = 0; i < 9; ++i) message[1].add_node_ids("n");
+  EXPECT_EQ(std::string(FromProto(message).status().message()), "slots 9..9 have 10 owners, the most is 8");
+}
+
+TEST(Codec, PlacesOfSlotsComeBackAsTheyWere) {
+  const std::vector<uint32_t> places = {0, 7, ring::SlotTable::kNobody, 4'294'967'294};
+  google::protobuf::RepeatedField<uint32_t> message;
+  ToProto(places, &message);
+  EXPECT_EQ(message[2], 0u);
+  std::vector<uint32_t> back = {5};
+  AppendPlaces(message, &back);
+  EXPECT_EQ(back, (std::vector<uint32_t>{5, 0, 7, ring::SlotTable::kNobody, 4'294'967'294}));
 }
 
 TEST(Codec, FieldMaskNamesWhatAnUpdateSets) {

@@ -76,15 +76,28 @@ TEST(RingChecksum, HasTheGoldenValues) {
   EXPECT_EQ(Ring::Create(Settings{}, {kIdle, kFull, kPlain})->checksum(), 0x908ED22D95FAE17CULL);
 }
 
+// Of slots: u32(3) + u32(slot_bits) + u32(owners) + u32(hash) + s(hash_tag) + u32(default_weight) + u64(len(nodes)) +
+// digests + u64(len(places)) + u32 each.
+TEST(RingChecksum, HasTheGoldenValueOfSlots) {
+  std::vector<uint32_t> places;
+  for (uint32_t slot = 0; slot < 1'024; ++slot) {
+    places.insert(places.end(), {slot % 2, slot < 512 ? SlotTable::kNobody : 1 - slot % 2});
+  }
+  const Settings settings{.placement = SlotsSettings{.slot_bits = 10, .owners = 2, .hash_tag = "{}"}};
+  const auto ring = Ring::Create(settings, {kIdle, kFull, kPlain}, 8, kUnlimited, places);
+  ASSERT_TRUE(ring.ok()) << ring.status();
+  EXPECT_EQ(ring->checksum(), 0x0545EAA546A5A16AULL);
+}
+
 HashedSettings& HashedOf(Settings& settings) { return std::get<HashedSettings>(settings.placement); }
 
 TEST(RingChecksum, ReadsEverySetting) {
   const PointTable none;
-  const uint64_t checksum = RingChecksum(Settings{}, {}, none);
+  const uint64_t checksum = RingChecksum(Settings{}, {}, none, nullptr);
   const auto changed = [&](auto change) {
     Settings settings;
     change(settings);
-    return RingChecksum(settings, {}, none) != checksum;
+    return RingChecksum(settings, {}, none, nullptr) != checksum;
   };
   EXPECT_TRUE(changed([](Settings& s) { s.default_weight = 1; }));
   EXPECT_TRUE(changed([](Settings& s) { HashedOf(s).points_per_weight = 3; }));
@@ -100,17 +113,17 @@ TEST(RingChecksum, ReadsEverySettingOfAPreset) {
   const PointTable none;
   Settings envoy{.placement = DefaultsOf(Preset::kEnvoyRingHash)};
   auto& settings = std::get<PresetSettings>(envoy.placement);
-  std::set<uint64_t> checksums = {RingChecksum(Settings{}, {}, none), RingChecksum(envoy, {}, none)};
+  std::set<uint64_t> checksums = {RingChecksum(Settings{}, {}, none, nullptr), RingChecksum(envoy, {}, none, nullptr)};
   settings.minimum_ring_size++;
-  checksums.insert(RingChecksum(envoy, {}, none));
+  checksums.insert(RingChecksum(envoy, {}, none, nullptr));
   settings.maximum_ring_size--;
-  checksums.insert(RingChecksum(envoy, {}, none));
+  checksums.insert(RingChecksum(envoy, {}, none, nullptr));
   settings.hash_tag = "{}";
-  checksums.insert(RingChecksum(envoy, {}, none));
+  checksums.insert(RingChecksum(envoy, {}, none, nullptr));
   settings.hash = HashFunction::kMd5;
-  checksums.insert(RingChecksum(envoy, {}, none));
+  checksums.insert(RingChecksum(envoy, {}, none, nullptr));
   settings.preset = Preset::kNginx;
-  checksums.insert(RingChecksum(envoy, {}, none));
+  checksums.insert(RingChecksum(envoy, {}, none, nullptr));
   EXPECT_EQ(checksums.size(), 7u);
 }
 
@@ -118,7 +131,8 @@ TEST(RingChecksum, ReadsTheTableAndNotOnlyTheNodes) {
   const std::vector<uint64_t> digests = {1};
   const std::vector<Point> here = {Point(5, 0)};
   const std::vector<Point> there = {Point(6, 0)};
-  EXPECT_NE(RingChecksum(Settings{}, digests, PointTable(here)), RingChecksum(Settings{}, digests, PointTable(there)));
+  EXPECT_NE(RingChecksum(Settings{}, digests, PointTable(here), nullptr),
+            RingChecksum(Settings{}, digests, PointTable(there), nullptr));
 }
 
 }  // namespace

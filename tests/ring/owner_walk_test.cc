@@ -93,5 +93,18 @@ TEST(ZoneSpread, FindsAll64) {
   EXPECT_EQ(owners[63], 63u);
 }
 
+// Nearly all points are those of one node, so that the walk to the others is long.
+TEST(ZoneSpread, FindsLightNodesAmongThePointsOfHeavyOnes) {
+  Ring ring = EmptyRing(SettingsOf(1));
+  std::vector<Operation> operations = {Add("heavy", 60'000, "z1"), Add("heavier", 65'000, "z2")};
+  for (int i = 0; i < 70; ++i)
+    operations.emplace_back(Add("light-" + std::to_string(i), 1, "z" + std::to_string(i % 4)));
+  ring = With(ring, operations);
+  const Model model(NodesOf(ring), 1, HashKey);
+  for (const uint64_t position : {uint64_t{0}, uint64_t{1} << 63, UINT64_MAX}) {
+    for (const size_t n : {2, 5, 64}) EXPECT_EQ(OwnerIds(ring, position, n), model.Owners(position, n)) << n;
+  }
+}
+
 }  // namespace
 }  // namespace ringd::ring

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "ring/movement.h"
 #include "tests/ring/model.h"
 #include "tests/ring/ring_builder.h"
 
@@ -164,40 +163,6 @@ TEST_P(Laws, OnlyKeysOfChangedNodesMove) {
       ASSERT_TRUE(from == to || changed.contains(from) || changed.contains(to))
           << from << " -> " << to << " at " << position << ", seed " << GetParam() << " step " << step;
     }
-  }
-}
-
-// Between two neighbouring points of either ring nothing can differ, so those segments tell all that moves.
-TEST_P(Laws, MovementIsThatOfEverySegment) {
-  for (int step = 0; step < 60; ++step) {
-    const Ring before = history_.ring();
-    for (uint32_t i = 0, n = 1 + history_.Below(2); i < n; ++i) history_.Step();
-    const Ring& after = history_.ring();
-    std::set<uint64_t> edges = {UINT64_MAX};
-    for (const Point& point : PointsOf(before)) edges.insert(point.position());
-    for (const Point& point : PointsOf(after)) edges.insert(point.position());
-    const auto owner = [](const Ring& ring, uint64_t at) { return ring.HasOwners() ? OwnerId(ring, at) : ""; };
-    std::map<std::pair<std::string, std::string>, absl::uint128> wanted;
-    absl::uint128 begin = 0;
-    for (const uint64_t last : edges) {
-      const std::pair<std::string, std::string> pair(owner(before, last), owner(after, last));
-      if (pair.first != pair.second) wanted[pair] += absl::uint128(last) + 1 - begin;
-      begin = absl::uint128(last) + 1;
-    }
-
-    std::map<std::pair<std::string, std::string>, absl::uint128> found;
-    absl::uint128 next = 0;
-    ForEachMovedRange(before, after, [&](const MovedRange& range) {
-      ASSERT_TRUE(range.first >= next && range.last >= range.first) << "in order, and none twice";
-      next = absl::uint128(range.last) + 1;
-      const std::pair<std::string, std::string> pair(range.from == nullptr ? "" : range.from->id,
-                                                     range.to == nullptr ? "" : range.to->id);
-      for (const uint64_t at : {range.first, range.last}) {
-        ASSERT_EQ(pair, std::pair(owner(before, at), owner(after, at)));
-      }
-      found[pair] += absl::uint128(range.last) - range.first + 1;
-    });
-    ASSERT_EQ(found, wanted) << "seed " << GetParam() << " step " << step;
   }
 }
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "ring/node.h"
 #include "ring/slot_leveller.h"
 #include "ring/slot_table.h"
 
@@ -29,6 +32,18 @@ inline std::vector<SlotMember> MembersOf(const SlotNodes& nodes) {
   return members;
 }
 
+// The same as nodes of a ring, in the same order.
+inline std::vector<NodePtr> NodePtrsOf(const SlotNodes& nodes) {
+  constexpr uint32_t kAllOfOneLength = 100'000;
+  std::vector<NodePtr> result;
+  for (const auto& [id, member] : nodes) {
+    Node node;
+    node.id = "n" + std::to_string(kAllOfOneLength + id);
+    result.push_back(std::make_shared<const Node>(std::move(node)));
+  }
+  return result;
+}
+
 // By index before, the index after.
 inline std::vector<uint32_t> NewIndex(const SlotNodes& before, const SlotNodes& after) {
   std::vector<uint32_t> new_index;
@@ -46,7 +61,7 @@ inline std::vector<std::vector<uint32_t>> IdsOf(const SlotTable& table, const Sl
   for (const auto& [id, member] : nodes) ids.push_back(id);
   std::vector<std::vector<uint32_t>> slots(table.slot_count());
   for (size_t slot = 0; slot < slots.size(); ++slot) {
-    for (const uint32_t node : table.OwnersOf(slot)) {
+    for (const uint32_t node : table.PlacesOf(slot)) {
       if (node != SlotTable::kNobody) slots[slot].push_back(ids.at(node));
     }
   }

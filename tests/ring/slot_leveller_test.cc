@@ -177,25 +177,5 @@ TEST(Level, LevelsMembersByWayOfOthers) {
   }
 }
 
-TEST(ShortageOf, NamesNodesWithoutASlot) {
-  SlotNodes nodes = EqualNodes(3, 1, 65'535);
-  nodes[5] = {.weight = 1, .zone = 0};
-  nodes[6] = {.weight = 0, .zone = 0};
-  nodes[7] = {.weight = 65'535, .zone = 0};
-  const SlotState state = Levelled(10, 2, nodes);
-  const SlotShortage shortage = ShortageOf(state.table, MembersOf(nodes));
-  EXPECT_EQ(shortage.without_slot, std::vector<uint32_t>{3}) << "by index; a node of weight 0 is to have none";
-  EXPECT_FALSE(shortage.crowded);
-}
-
-TEST(ShortageOf, SaysWhereMoreNodesAreThanSlotsInAHundred) {
-  const auto crowded = [](uint32_t nodes, uint32_t slot_bits) {
-    return ShortageOf(Levelled(slot_bits, 1, EqualNodes(nodes)).table, MembersOf(EqualNodes(nodes))).crowded;
-  };
-  EXPECT_FALSE(crowded(10, 10));
-  EXPECT_TRUE(crowded(11, 10));
-  EXPECT_FALSE(crowded(11, 11));
-}
-
 }  // namespace
 }  // namespace ringd::ring

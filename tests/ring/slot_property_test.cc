@@ -206,9 +206,9 @@ TEST_P(Slots, MembersAreLevel) {
 
 TEST_P(Slots, MovesLeadFromTableToTable) {
   ForEachStep([](const SlotState& before, const SlotState& after) {
-    const std::vector<uint32_t> new_index = NewIndex(before.nodes, after.nodes);
-    const SlotMoves moves = MovesBetween(before.table, new_index, after.table);
-    const absl::StatusOr<SlotTable> applied = ApplyMoves(before.table, new_index, after.nodes.size(), moves);
+    const SlotMoves moves = MovesBetween(before.table, NodePtrsOf(before.nodes), after.table, NodePtrsOf(after.nodes));
+    const absl::StatusOr<SlotTable> applied =
+        ApplyMoves(before.table, NodePtrsOf(before.nodes), NodePtrsOf(after.nodes), moves);
     ASSERT_TRUE(applied.ok()) << applied.status();
     ASSERT_TRUE(*applied == after.table);
   });

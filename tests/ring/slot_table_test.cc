@@ -23,9 +23,9 @@ std::vector<uint32_t> TurnByTurn(uint32_t slot_bits, uint32_t owners, uint32_t n
 }
 
 TEST(SlotsSettings, HaveBounds) {
-  EXPECT_TRUE(CheckBounds(SlotsSettings{}).ok());
+  EXPECT_TRUE(CheckSlots(SlotsSettings{}).ok());
   const auto refused = [](uint32_t slot_bits, uint32_t owners) {
-    const absl::Status status = CheckBounds(SlotsSettings{.slot_bits = slot_bits, .owners = owners, .hash_tag = ""});
+    const absl::Status status = CheckSlots(SlotsSettings{.slot_bits = slot_bits, .owners = owners, .hash_tag = ""});
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_EQ(ReasonOf(status), kInvalidField);
     return std::string(status.message());
@@ -57,7 +57,7 @@ TEST(SlotTable, FindsOwnersByTheTopBits) {
         EXPECT_EQ(table.SlotOf(slot * arc + (arc - 1)), slot);
         EXPECT_EQ(table.Owner(slot * arc), slot % 11);
         EXPECT_EQ(table.Owner(slot * arc + (arc - 1)), slot % 11);
-        for (uint32_t rank = 0; rank < owners; ++rank) EXPECT_EQ(table.OwnersOf(slot)[rank], (slot + rank) % 11);
+        for (uint32_t rank = 0; rank < owners; ++rank) EXPECT_EQ(table.PlacesOf(slot)[rank], (slot + rank) % 11);
       }
     }
   }

@@ -52,6 +52,32 @@ TEST(Restore, BringsBackEachKeptVersionWithItsNodesAndItsTable) {
   EXPECT_EQ(NodesOf(*directory.State("r")), NodesOf(*last));
 }
 
+TEST(Restore, BringsBackTheExactSlots) {
+  for (const uint32_t owners : {1u, 3u}) {
+    TestDirectory directory;
+    directory.Do(CreateSlots("r", owners));
+    const std::vector<std::vector<ring::Operation>> changes = {
+        {AddOp("a", 3), AddOp("b", 2)}, {WeightOp("a", 5), AddOp("c", 1)}, {RemoveOp("b")},
+        {AddOp("b", 9), RemoveOp("c")}, {AddOp("d", 9), AddOp("e", 1)},    {WeightOp("e", 0)},
+    };
+    std::vector<RingStatePtr> states = {directory.State("r")};
+    for (const auto& operations : changes) {
+      directory.Do(Forced(Change("r", operations)));
+      states.push_back(directory.State("r"));
+    }
+    for (size_t i = states.size(); i-- > 0;) {
+      const RingStatePtr& wanted = states[i % 2 == 0 ? i : states.size() - 1 - i];
+      directory.Do(Forced(Restore("r", wanted->head.version)));
+      const RingStatePtr now = directory.State("r");
+      EXPECT_EQ(*now->ring.slots(), *wanted->ring.slots()) << ToString(wanted->head.version) << ", owners " << owners;
+      EXPECT_EQ(now->head.checksum, wanted->head.checksum);
+    }
+    const RingStatePtr last = directory.State("r");
+    directory.Reopen();
+    EXPECT_EQ(*directory.State("r")->ring.slots(), *last->ring.slots());
+  }
+}
+
 TEST(Restore, ANodeThatComesBackHasTheHashKeyAndTheJoinNumberThatItHad) {
   TestDirectory directory;
   directory.Make("r", {"keeps"});
@@ -208,7 +234,13 @@ class LyingStore : public MemoryStore {
   absl::StatusOr<std::vector<ChangeRecord>> ReadEarlierChanges(std::string_view ring, uint64_t epoch, uint64_t last,
                                                                size_t max_count, size_t max_bytes) override {
     auto changes = MemoryStore::ReadEarlierChanges(ring, epoch, last, max_count, max_bytes);
-    for (ChangeRecord& change : *changes) change.nodes.clear();
+    for (ChangeRecord& change : *changes) {
+      if (change.slot_moves.runs.empty()) {
+        change.nodes.clear();
+      } else {
+        change.slot_moves.before = change.slot_moves.after;
+      }
+    }
     return changes;
   }
 };
@@ -219,6 +251,11 @@ TEST(Restore, ThatDoesNotComeToTheChecksumOfThenIsRefused) {
   directory.Make("r", {"a", "b"});
   EXPECT_TRUE(absl::IsInternal(directory.Refused(Restore("r", {1, 2}))));
   EXPECT_EQ(directory.At("r"), "1/3");
+  directory.Do(CreateSlots("s"));
+  directory.Do(Add("s", "a", 3));
+  directory.Do(Add("s", "b", 2));
+  EXPECT_TRUE(absl::IsInternal(directory.Refused(Restore("s", {2, 2}))));
+  EXPECT_EQ(directory.At("s"), "2/3");
 }
 
 class UnreadableStore : public MemoryStore {

@@ -51,7 +51,9 @@ class SqliteStoreDamage : public ::testing::Test {
     EXPECT_TRUE(CommitOne(**store, TestDrop("gone", {1, 1}, "drop-1")).ok());
     EXPECT_TRUE(CommitOne(**store, TestCreate("r", 2)).ok());
     for (uint64_t revision = 2; revision <= revisions; ++revision) {
-      EXPECT_TRUE(CommitOne(**store, TestAdd("r", {2, revision}, NodeName(revision))).ok());
+      PutRing put = TestAdd("r", {2, revision}, NodeName(revision));
+      put.slots = TestSlots(0);
+      EXPECT_TRUE(CommitOne(**store, put).ok());
     }
     return *std::move(store);
   }
@@ -65,6 +67,7 @@ class SqliteStoreDamage : public ::testing::Test {
     EXPECT_EQ(ring.nodes.size(), expected.size());
     for (const ring::Node& node : ring.nodes) EXPECT_EQ(node, expected[node.id]);
     EXPECT_EQ(ring.head, TestHead(ring.head.name, ring.head.version));
+    EXPECT_EQ(ring.slot_places, std::vector<uint32_t>(revision > 1 ? 1'024 : 0, 0));
     return revision;
   }
   std::string data() const { return temp_ / "data"; }

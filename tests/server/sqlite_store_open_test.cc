@@ -99,6 +99,17 @@ TEST_F(SqliteStoreOpen, ADirectoryWithoutAStoreIsAnErrorThatNamesInit) {
   EXPECT_THAT(FileNames(), ElementsAre());
 }
 
+TEST_F(SqliteStoreOpen, AStoreFromBeforeThereWereSlotsGetsTheTableForThem) {
+  MakeStore();
+  RunSql(db(), "DROP TABLE slots");
+  auto store = Open(InitMode::kMustExist);
+  ASSERT_TRUE(store.ok()) << store.status();
+  ASSERT_TRUE((*store)->Load().ok());
+  PutRing put = TestAdd("r", {1, 3}, "n2");
+  put.slots = TestSlots(1);
+  EXPECT_TRUE(CommitOne(**store, put).ok());
+}
+
 TEST_F(SqliteStoreOpen, InitMakesACompletePrivateFileAndAnyLaterStartReadsIt) {
   ASSERT_TRUE(Open(InitMode::kCreate).ok());
   struct stat status;

@@ -21,13 +21,16 @@ TEST(StorageCodec, ARingComesBackAsItWas) {
   ring::PresetSettings twemproxy = ring::DefaultsOf(ring::Preset::kTwemproxy);
   twemproxy.hash = ring::HashFunction::kMurmur2_32;
   twemproxy.hash_tag = "{}";
-  for (const ring::Placement& placement : {ring::Placement(ring::HashedSettings{.hash = ring::HashFunction::kCrc16,
-                                          .label = "{key}-{index}",
-                                          .points_per_weight = 160,
-                                          .match = ring::PointMatch::kStrictlyAfter,
-                                          .tie_rule = ring::TieRule::kLaterJoin,
-                                          .hash_tag = "{}"}),
-                                           ring::Placement(envoy), ring::Placement(twemproxy)}) {
+  for (const ring::Placement& placement :
+       {ring::Placement(ring::HashedSettings{.hash = ring::HashFunction::kCrc16,
+       .label = "{key}-{index}",
+       .points_per_weight = 160,
+       .match = ring::PointMatch::kStrictlyAfter,
+       .tie_rule = ring::TieRule::kLaterJoin,
+       .hash_tag = "{}"}),
+        ring::Placement(envoy), ring::Placement(twemproxy),
+        ring::Placement(
+            ring::SlotsSettings{.slot_bits = 12, .owners = 3, .hash = ring::HashFunction::kMd5, .hash_tag = "{}"})}) {
     head.settings.placement = placement;
     absl::StatusOr<RingHead> decoded = DecodeRing(EncodeRing(head));
     ASSERT_TRUE(decoded.ok()) << decoded.status();
@@ -59,10 +62,39 @@ TEST(StorageCodec, AChangeComesBackAsItWas) {
   absl::StatusOr<ChangeRecord> decoded = DecodeChange(EncodeChange(change));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_TRUE(SameChange(*decoded, change));
+  change.slot_moves = TestMoves();
+  change.movement.new_members_share = 1.5;
+  EXPECT_TRUE(SameChange(*DecodeChange(EncodeChange(change)), change));
   change.ring_update = TestRingDelta();
   EXPECT_TRUE(SameChange(*DecodeChange(EncodeChange(change)), change));
   change.ring_update.emplace();
   EXPECT_TRUE(SameChange(*DecodeChange(EncodeChange(change)), change));
+}
+
+TEST(StorageCodec, MovesThatCannotBeAreDataLoss) {
+  ChangeRecord change = TestCreate("cache", 5).change;
+  for (auto spoil : std::vector<void (*)(ring::SlotMoves&)>{
+           [](ring::SlotMoves& moves) { moves.after.pop_back(); }, [](ring::SlotMoves& moves) { moves.after[0] = 3; },
+           [](ring::SlotMoves& moves) { moves.owners = 9; }, [](ring::SlotMoves& moves) { moves.runs[1].last = 5; },
+           [](ring::SlotMoves& moves) { moves.runs[2].last = 1 << 20; }}) {
+    change.slot_moves = TestMoves();
+    spoil(change.slot_moves);
+    EXPECT_TRUE(absl::IsDataLoss(DecodeChange(EncodeChange(change)).status()));
+  }
+}
+
+TEST(StorageCodec, SlotsComeBackAsTheyWere) {
+  const uint32_t nobody = ring::SlotTable::kNobody;
+  for (const std::vector<uint32_t>& places : {std::vector<uint32_t>{}, std::vector<uint32_t>{0, nobody, 65'534, 258},
+                                              std::vector<uint32_t>{0, nobody, 65'535, 65'536, 4'294'967'294}}) {
+    const auto decoded = DecodeSlots(EncodeSlots(places));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    EXPECT_EQ(*decoded, places);
+  }
+  EXPECT_EQ(EncodeSlots(std::vector<uint32_t>{1, 2}).size(), 5u) << "two bytes each, where that does";
+  for (const char* bytes : {"", "\x03\x01\x02\x03", "\x02\x01", "\x04\x01\x02"}) {
+    EXPECT_TRUE(absl::IsDataLoss(DecodeSlots(bytes).status())) << bytes;
+  }
 }
 
 TEST(StorageCodec, ATombstoneComesBackAsItWas) {

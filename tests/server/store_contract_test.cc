@@ -107,6 +107,7 @@ TYPED_TEST(StoreContract, AChangeIsReadBackAsItWasWritten) {
   this->MakeRing(1);
   PutRing put = TestPut("r", {10, 2}, {{nullptr, TestNode("n1")}}, "request-1");
   put.change.ring_update = TestRingDelta();
+  put.change.slot_moves = TestMoves();
   ASSERT_TRUE(CommitOne(this->store(), put).ok());
   this->Reopen();
   absl::StatusOr<std::vector<ChangeRecord>> changes = this->store().ReadChanges("r", 10, 2, 1, SIZE_MAX);
@@ -116,6 +117,32 @@ TYPED_TEST(StoreContract, AChangeIsReadBackAsItWasWritten) {
   changes = this->store().ReadEarlierChanges("r", 10, 2, 1, SIZE_MAX);
   ASSERT_TRUE(changes.ok()) << changes.status();
   EXPECT_TRUE(SameChange(changes->front(), put.change));
+}
+
+TYPED_TEST(StoreContract, SlotsStayUntilAChangeBringsOthers) {
+  this->MakeRing(2);
+  const auto places = [this] {
+    this->Reopen();
+    return this->Load().rings.at(0).slot_places;
+  };
+  const auto put = [this](uint64_t revision, std::shared_ptr<const ring::SlotTable> slots) {
+    PutRing write = TestPut("r", {10, revision}, {});
+    write.slots = std::move(slots);
+    ASSERT_TRUE(CommitOne(this->store(), write).ok());
+  };
+  EXPECT_THAT(places(), IsEmpty());
+  put(3, TestSlots(0));
+  EXPECT_EQ(places(), std::vector<uint32_t>(1'024, 0));
+  put(4, nullptr);
+  EXPECT_EQ(places(), std::vector<uint32_t>(1'024, 0));
+  put(5, TestSlots(7));
+  EXPECT_EQ(places(), std::vector<uint32_t>(1'024, 7));
+  put(6, TestSlots(ring::SlotTable::kNobody));
+  EXPECT_THAT(places(), IsEmpty());
+  put(7, TestSlots(1));
+  ASSERT_TRUE(CommitOne(this->store(), TestDrop("r", {10, 7})).ok());
+  ASSERT_TRUE(CommitOne(this->store(), TestCreate("r", 11)).ok());
+  EXPECT_THAT(places(), IsEmpty()) << "they went with their ring";
 }
 
 TYPED_TEST(StoreContract, HistoryIsReadUpToANumberOfBytesAndOneChangeAtLeast) {

@@ -77,6 +77,22 @@ inline RingDelta TestRingDelta() {
           .after = {.default_weight = 7, .labels = {{"b", "2"}}, .history_limits = {absl::Hours(1), 9}}};
 }
 
+inline ring::SlotMoves TestMoves() {
+  ring::SlotMoves moves;
+  moves.owners = 2;
+  moves.nodes = {"a", "b", "c"};
+  moves.runs = {{0, 0}, {7, 9}, {10, 1023}};
+  const uint32_t nobody = ring::SlotTable::kNobody;
+  moves.before = {nobody, nobody, 0, 1, 2, 0};
+  moves.after = {0, nobody, 1, 0, 1, 2};
+  return moves;
+}
+
+// A table of 1,024 slots that are all of the node at this index.
+inline std::shared_ptr<const ring::SlotTable> TestSlots(uint32_t node) {
+  return std::make_shared<const ring::SlotTable>(10, 1, std::vector<uint32_t>(1'024, node));
+}
+
 inline PutRing TestCreate(const std::string& name, uint64_t epoch) { return TestPut(name, {epoch, 1}, {}); }
 
 inline PutRing TestAdd(const std::string& name, ring::Version version, const std::string& node,
@@ -119,7 +135,7 @@ inline bool SameChange(const ChangeRecord& a, const ChangeRecord& b) {
   return a.version == b.version && a.checksum == b.checksum && a.from_checksum == b.from_checksum && a.time == b.time &&
          a.actor == b.actor && a.reason == b.reason && a.request_id == b.request_id &&
          a.request_fingerprint == b.request_fingerprint && a.movement == b.movement && a.warnings == b.warnings &&
-         a.ring_update == b.ring_update;
+         a.ring_update == b.ring_update && a.slot_moves == b.slot_moves;
 }
 
 // A directory of its own, removed in the end.

@@ -29,6 +29,10 @@ inline ring::UpdateNode WeightOp(const std::string& id, uint32_t weight) {
 }
 
 inline Mutation Create(const std::string& ring) { return {.ring = ring, .what = CreateRing{}, .actor = "test"}; }
+inline Mutation CreateSlots(const std::string& ring, uint32_t owners = 1, uint32_t slot_bits = ring::kMinSlotBits) {
+  const ring::SlotsSettings slots{.slot_bits = slot_bits, .owners = owners, .hash_tag = ""};
+  return {.ring = ring, .what = CreateRing{.settings = {.placement = slots}}, .actor = "test"};
+}
 inline Mutation Delete(const std::string& ring) { return {.ring = ring, .what = DeleteRing{}, .actor = "test"}; }
 inline Mutation Change(const std::string& ring, std::vector<ring::Operation> operations) {
   return {.ring = ring, .what = ChangeNodes{std::move(operations)}, .actor = "test"};

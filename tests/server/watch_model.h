@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@ class WatchModel {
     uint64_t checksum = 0;
     RingHead head;
     std::map<std::string, ring::NodePtr> nodes;
+    std::vector<std::vector<std::string>> slots;  // of a ring of slots, the ids of each one's owners
   };
 
   // What a reader keeps from one stream to the next.
@@ -99,7 +101,8 @@ class WatchModel {
     const std::string& ring = chunk.head.name;
     if (!installing_) {
       if (chunk.number != 0 || chunk.first != 0) Complain("a snapshot does not begin at its beginning");
-      installing_ = Copy{chunk.head.version, chunk.head.checksum, chunk.head, {}};
+      installing_ = Copy{chunk.head.version, chunk.head.checksum, chunk.head, {}, {}};
+      places_ = 0;
     } else if (installing_->head != chunk.head) {
       Complain("chunks of two snapshots are mixed");
     } else if (chunk.number != next_chunk_) {
@@ -111,7 +114,18 @@ class WatchModel {
       if (!installing_->nodes.empty() && installing_->nodes.rbegin()->first >= node->id) Complain("nodes out of order");
       installing_->nodes[node->id] = node;
     }
+    if (chunk.slots != nullptr) {
+      if (chunk.first_place != places_) Complain("slots out of order");
+      places_ = chunk.last_place;
+    }
     if (!chunk.complete) return;
+    if (chunk.slots != nullptr) {
+      if (places_ != chunk.slots->places().size()) Complain("a complete snapshot lacks slots");
+      for (size_t slot = 0; slot < chunk.slots->slot_count(); ++slot) {
+        std::vector<std::string>& ids = installing_->slots.emplace_back();
+        for (const uint32_t node : chunk.slots->MembersOf(slot)) ids.push_back(chunk.table->nodes[node]->id);
+      }
+    }
     if (installing_->nodes.size() != chunk.table->nodes.size()) Complain("a complete snapshot lacks nodes");
 
     Stream& stream = streams_[ring];
@@ -148,6 +162,21 @@ class WatchModel {
         copy.nodes[id] = delta.after;
       } else {
         copy.nodes.erase(id);
+      }
+    }
+    const ring::SlotMoves& moves = record.slot_moves;
+    for (size_t run = 0; run < moves.runs.size(); ++run) {
+      for (size_t slot = moves.runs[run].first; slot <= moves.runs[run].last; ++slot) {
+        std::vector<std::string> before;
+        std::vector<std::string> after;
+        for (const uint32_t node : moves.BeforeOf(run)) {
+          if (node != ring::SlotTable::kNobody) before.push_back(moves.nodes[node]);
+        }
+        for (const uint32_t node : moves.AfterOf(run)) {
+          if (node != ring::SlotTable::kNobody) after.push_back(moves.nodes[node]);
+        }
+        if (copy.slots.at(slot) != before) Complain("a slot moves from where it was not");
+        copy.slots.at(slot) = after;
       }
     }
     copy.version = record.version;
@@ -202,18 +231,29 @@ class WatchModel {
     streams_[deleted.ring] = {.absent = true};
   }
 
-  // The nodes held must give the checksum that was told.
+  // What is held must give the checksum that was told.
   void Verify(const Copy& copy) {
     std::vector<ring::Node> nodes;
     for (const auto& [id, node] : copy.nodes) nodes.push_back(*node);
-    const auto made = ring::Ring::Create(copy.head.settings, std::move(nodes), 1'000'000);
-    if (!made.ok() || made->checksum() != copy.checksum) Complain("the nodes do not give the checksum");
+    std::vector<uint32_t> places;
+    const auto shape = ring::SlotShapeOf(copy.head.settings.placement);
+    for (const std::vector<std::string>& ids : copy.slots) {
+      for (const std::string& id : ids) {
+        const auto node = copy.nodes.find(id);
+        if (node == copy.nodes.end()) return Complain("a slot of a node that is not there");
+        places.push_back(static_cast<uint32_t>(std::distance(copy.nodes.begin(), node)));
+      }
+      places.resize(places.size() + shape->owners - ids.size(), ring::SlotTable::kNobody);
+    }
+    const auto made = ring::Ring::Create(copy.head.settings, std::move(nodes), 1'000'000, ring::kUnlimited, places);
+    if (!made.ok() || made->checksum() != copy.checksum) Complain("what is held does not give the checksum");
   }
 
   std::map<std::string, Copy> copies_;
   std::map<std::string, Stream> streams_;
   std::optional<Copy> installing_;
   uint32_t next_chunk_ = 0;
+  size_t places_ = 0;  // of slots that the chunks so far told
   bool stream_in_sync_ = false;
   std::string complaint_;
 };

@@ -125,7 +125,7 @@ class Scenario {
       case 0:
         return Forced(Delete(ring));
       case 1:
-        return Create(ring);
+        return Below(2) == 0 ? Create(ring) : CreateSlots(ring, 1 + Below(2));
       case 2:
       case 3:
         return Forced(Change(ring, {RemoveOp(node)}));

@@ -24,6 +24,8 @@ inline std::string TextOf(const WatchEvent& event) {
       for (size_t i = chunk.first; i < chunk.last && chunk.last - chunk.first <= 4; ++i) {
         text += " " + chunk.table->nodes[i]->id;
       }
+      if (chunk.last_place != chunk.first_place)
+        text += fmt::format(" {} places", chunk.last_place - chunk.first_place);
       if (!chunk.complete) text += " ...";
       if (chunk.rewound) text += " rewound";
       return text;
@@ -35,6 +37,7 @@ inline std::string TextOf(const WatchEvent& event) {
                 : delta.after == nullptr ? " -" + delta.before->id
                                          : " =" + delta.after->id;
       }
+      if (const size_t runs = change->record.slot_moves.runs.size(); runs != 0) text += fmt::format(" {} runs", runs);
       return text;
     }
     std::string operator()(const RingInSync& in_sync) const {

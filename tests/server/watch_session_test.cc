@@ -403,6 +403,41 @@ TEST(WatchSession, AChangeTooLargeForAMessageComesAsASnapshot) {
 
 // --- Selectors of many rings.
 
+TEST(WatchSession, SlotsComeWithTheSnapshotAndMoveWithChanges) {
+  TestDirectory directory;
+  directory.Do(CreateSlots("r", 2));
+  directory.Do(Add("r", "n1"));
+  WatchReader reader(directory, {.names = {"r"}});
+  EXPECT_THAT(reader.Rest(), ElementsAre("snapshot r 1/2 #0 n1 2048 places", "in_sync r 1/2", "in_sync"));
+  reader.Do(Change("r", {AddOp("n2", 0)}));
+  EXPECT_THAT(reader.Rest(), ElementsAre("change r 1/3 +n2")) << "no slot has another owner";
+  reader.Do(Forced(Change("r", {RemoveOp("n1")})));
+  EXPECT_THAT(reader.Rest(), ElementsAre("change r 1/4 -n1 1 runs"));
+}
+
+TEST(WatchSession, ManySlotsComeInChunksOfBoundedSize) {
+  TestDirectory directory;
+  directory.Do(CreateSlots("r", 1, 18));
+  directory.Do(Add("r", "n1"));
+  WatchReader reader(directory, {.names = {"r"}});
+  // 262,144 places of two bytes, and 64 and some bytes of the node.
+  EXPECT_THAT(reader.Rest(),
+              ElementsAre("snapshot r 1/2 #0 n1 131038 places ...", "snapshot r 1/2 #1 131072 places ...",
+                          "snapshot r 1/2 #2 34 places", "in_sync r 1/2", "in_sync"));
+}
+
+TEST(WatchSession, TooManyMovesForAMessageComeAsASnapshot) {
+  TestDirectory directory;
+  directory.Do(CreateSlots("r", 1, 16));
+  directory.Do(Add("r", "n1"));
+  WatchReader reader(directory, {.names = {"r"}});
+  reader.Rest();
+  reader.Do(Add("r", "n2"));
+  EXPECT_THAT(reader.Rest(), ElementsAre("change r 1/3 +n2 32768 runs")) << "16 bytes each are half a MiB";
+  reader.Do(Add("r", std::string(255, 'n')));
+  EXPECT_EQ(reader.Next().substr(0, 17), "snapshot r 1/4 #0") << "21,845 times 255 bytes";
+}
+
 TEST(WatchSession, APatternFollowsRingsAsTheyComeAndGo) {
   TestDirectory directory;
   directory.Make("a1");

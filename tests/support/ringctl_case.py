@@ -48,8 +48,8 @@ class RingctlCase(unittest.TestCase):
     def json(self, *arguments, **options):
         return json.loads(self.out(*arguments, "-o", "json", **options))
 
-    def make_ring(self, *nodes):
-        self.out("ring", "create", self.ring)
+    def make_ring(self, *nodes, options=()):
+        self.out("ring", "create", self.ring, *options)
         for node in nodes:
             self.out("node", "add", self.ring, node, "--address", node + ":1")
 

@@ -64,9 +64,24 @@ TEST(WatchDecoder, ASettingThatACopyNeedsIsTaken) {
   EXPECT_EQ(decoded.default_weight, 7u);
 }
 
+TEST(WatchDecoder, SlotsAreTaken) {
+  v1::WatchResponse message;
+  v1::SlotMove* move = message.mutable_change()->add_slot_moves();
+  move->set_last(3);
+  move->add_node_ids("n");
+  const RingChange decoded = DecodedChange(message);
+  EXPECT_TRUE(decoded.operations.ok()) << decoded.operations.status();
+  EXPECT_EQ(decoded.slot_moves.runs, (std::vector<ring::SlotMoves::Run>{{0, 3}}));
+  v1::WatchResponse snapshot;
+  for (const uint32_t owner : {2u, 0u, 1u}) snapshot.mutable_snapshot()->add_slot_owners(owner);
+  EXPECT_EQ(std::get<SnapshotChunk>(Decode(snapshot)).slot_places,
+            (std::vector<uint32_t>{1, ring::SlotTable::kNobody, 0}));
+}
+
 TEST(WatchDecoder, AChangeOfAnotherKindIsNotGuessed) {
   v1::WatchResponse message;
-  message.mutable_change()->add_slot_moves();
+  v1::SlotMove* move = message.mutable_change()->add_slot_moves();
+  for (int i = 0; i < 9; ++i) move->add_node_ids("n");
   EXPECT_FALSE(DecodedChange(message).operations.ok());
   v1::WatchResponse of_node;
   of_node.mutable_change()->add_nodes();

@@ -116,6 +116,49 @@ TEST_F(WatchMachineTest, AppliesAChangeOfTheDefaultWeight) {
   EXPECT_EQ(machine_.held()->ring.table()->nodes.size(), 2u);
 }
 
+// The directory's table comes by its history; a copy that levelled one of its own would have another.
+TEST_F(WatchMachineTest, FollowsTheSlotsOfTheDirectory) {
+  const ring::Settings slots{.placement = ring::SlotsSettings{.slot_bits = 10, .owners = 2, .hash_tag = ""}};
+  ring::Ring ring = *ring::Ring::Create(slots, {});
+  const auto change = [&ring](const ring::Operation& operation) {
+    ring::Applied applied = *ring.Apply(std::vector<ring::Operation>{operation});
+    ring = applied.ring;
+    return applied;
+  };
+  for (const char* id : {"n3", "n1", "n2"}) change(ring::AddNode{.node = NodeOf(id)});
+  std::vector<ring::Node> nodes;
+  for (size_t i = 0; i < ring.node_count(); ++i) nodes.push_back(ring.node(i));
+  SnapshotChunk first{.version = {kEpoch, 5}, .checksum = ring.checksum(), .settings = slots, .nodes = nodes};
+  first.slot_places.assign(ring.slots()->places().begin(), ring.slots()->places().begin() + 1'000);
+  SnapshotChunk second{.version = {kEpoch, 5}, .checksum = ring.checksum(), .settings = slots};
+  second.slot_places.assign(ring.slots()->places().begin() + 1'000, ring.slots()->places().end());
+  second.number = 1;
+  second.last = true;
+  Open();
+  Say(first);
+  Say(second);
+  Say(RingInSync{});
+  ASSERT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(*machine_.held()->ring.slots(), *ring.slots());
+
+  const ring::RemoveNode remove{.id = "n1"};
+  const ring::Applied applied = change(remove);
+  Say(RingChange{.from_revision = 5,
+                 .version = {kEpoch, 6},
+                 .checksum = ring.checksum(),
+                 .operations = std::vector<ring::Operation>{remove},
+                 .slot_moves = applied.moves});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(revision(), 6u);
+  EXPECT_EQ(*machine_.held()->ring.slots(), *ring.slots());
+  EXPECT_TRUE(Say(RingChange{.from_revision = 6,
+                             .version = {kEpoch, 7},
+                             .checksum = ring.checksum(),
+                             .operations = std::vector<ring::Operation>{ring::RemoveNode{.id = "n2"}}})
+                  .open)
+      << "a node that goes without its slots is not believed";
+}
+
 TEST_F(WatchMachineTest, PassesOverAChangeThatItHolds) {
   Sync();
   Say(Adding(5, "n3", two_));

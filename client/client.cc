@@ -71,30 +71,31 @@ class Client::Calls {
   template <class Request, class Response>
   using Method = grpc::Status (v1::Directory::Stub::*)(grpc::ClientContext*, const Request&, Response*);
 
-  // Calls a method until it has an outcome; see Retry.
   template <class Request, class Response>
   absl::StatusOr<Response> Call(Method<Request, Response> method, const Request& request, milliseconds timeout) {
-    if (grpc::Status unfit = CheckWire(request); !unfit.ok()) return FromGrpc(unfit);
-    const auto deadline = Retry::Clock::now() + timeout;
-    const auto system_deadline = std::chrono::system_clock::now() + timeout;
-    Retry retry(deadline, SystemRandom());
-    while (true) {
-      const std::shared_ptr<const Channels> channels = CurrentChannels();
-      const size_t current = current_;
-      Response response;
-      grpc::ClientContext context;
-      context.set_deadline(system_deadline);
-      const grpc::Status status = Understood((channels->stubs[current].get()->*method)(&context, request, &response));
-      if (status.ok()) return response;
-      const auto pause = retry.After(status, Retry::Clock::now());
-      if (!pause.has_value()) return FromGrpc(WithTlsProblem(status));
-      // Only who found it unreachable moves on from it, so that many callers do not leave the next one too.
-      size_t expected = current;
-      current_.compare_exchange_strong(expected, (current + 1) % channels->stubs.size());
-      std::this_thread::sleep_for(*pause);
-      // Else a channel that has just failed to connect would refuse this attempt without trying.
-      grpc::experimental::ChannelResetConnectionBackoff(channels->channels[current_].get());
-    }
+    Response response;
+    const absl::Status status = Try(request, timeout, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
+      response.Clear();
+      return (stub.*method)(&context, request, &response);
+    });
+    if (!status.ok()) return status;
+    return response;
+  }
+
+  // Of an answer of many messages, which come as one: its lists have what all of them had.
+  template <class Request, class Response>
+  absl::StatusOr<Response> Collect(std::unique_ptr<grpc::ClientReader<Response>> (v1::Directory::Stub::*method)(
+                                       grpc::ClientContext*, const Request&),
+                                   const Request& request, milliseconds timeout) {
+    Response joined;
+    const absl::Status status = Try(request, timeout, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
+      joined.Clear();
+      const auto reader = (stub.*method)(&context, request);
+      for (Response part; reader->Read(&part);) joined.MergeFrom(part);
+      return reader->Finish();
+    });
+    if (!status.ok()) return status;
+    return joined;
   }
 
   template <class Request, class Response>
@@ -116,6 +117,31 @@ class Client::Calls {
   }
 
  private:
+  // Calls `attempt`, which sends the request, until it has an outcome; see Retry.
+  template <class Attempt>
+  absl::Status Try(const google::protobuf::Message& request, milliseconds timeout, Attempt attempt) {
+    if (grpc::Status unfit = CheckWire(request); !unfit.ok()) return FromGrpc(unfit);
+    const auto deadline = Retry::Clock::now() + timeout;
+    const auto system_deadline = std::chrono::system_clock::now() + timeout;
+    Retry retry(deadline, SystemRandom());
+    while (true) {
+      const std::shared_ptr<const Channels> channels = CurrentChannels();
+      const size_t current = current_;
+      grpc::ClientContext context;
+      context.set_deadline(system_deadline);
+      const grpc::Status status = Understood(attempt(*channels->stubs[current], context));
+      if (status.ok()) return absl::OkStatus();
+      const auto pause = retry.After(status, Retry::Clock::now());
+      if (!pause.has_value()) return FromGrpc(WithTlsProblem(status));
+      // Only who found it unreachable moves on from it, so that many callers do not leave the next one too.
+      size_t expected = current;
+      current_.compare_exchange_strong(expected, (current + 1) % channels->stubs.size());
+      std::this_thread::sleep_for(*pause);
+      // Else a channel that has just failed to connect would refuse this attempt without trying.
+      grpc::experimental::ChannelResetConnectionBackoff(channels->channels[current_].get());
+    }
+  }
+
   // A channel for each endpoint, which connects when it is first called.
   struct Channels {
     std::shared_ptr<grpc::ChannelCredentials> credentials;
@@ -271,6 +297,16 @@ absl::StatusOr<std::vector<ChangeRecord>> Client::ListChanges(std::string_view r
     if (request.page_token().empty()) break;
   }
   return changes;
+}
+
+absl::StatusOr<VersionDiff> Client::DiffVersions(std::string_view ring, const Version& from,
+                                                 const std::optional<Version>& to) const {
+  auto request = NewRequest<v1::DiffVersionsRequest>(ring);
+  ToMessage(from, request.mutable_from());
+  if (to.has_value()) ToMessage(*to, request.mutable_to());
+  const auto joined = calls_->Collect(&v1::Directory::Stub::DiffVersions, request, calls_->options().change_timeout);
+  if (!joined.ok()) return joined.status();
+  return ToValue(*joined);
 }
 
 absl::StatusOr<MutationResult> Client::RestoreVersion(std::string_view ring, const Version& version,

@@ -154,6 +154,20 @@ ChangeRecord ToValue(const v1::ChangeRecord& change) {
   return value;
 }
 
+absl::StatusOr<VersionDiff> ToValue(const v1::DiffVersionsResponse& joined) {
+  if (!joined.has_movement()) return absl::InternalError("the directory told ranges that moved, but no movement");
+  VersionDiff diff{.from = ToValue(joined.from()), .to = ToValue(joined.to()), .movement = ToValue(joined.movement())};
+  diff.ranges.reserve(static_cast<size_t>(joined.ranges_size()));
+  for (const v1::MovedRange& moved : joined.ranges()) {
+    MovedRange& range = diff.ranges.emplace_back();
+    range.first = moved.range().first();
+    range.last = moved.range().last();
+    if (moved.has_from()) range.from = moved.from();
+    if (moved.has_to()) range.to = moved.to();
+  }
+  return diff;
+}
+
 absl::StatusOr<LookupResult> ToValue(const v1::LookupResponse& response, size_t owners) {
   const auto told = static_cast<size_t>(response.owners_size());
   if (told < 1 || told > owners) {

@@ -18,6 +18,8 @@ RingInfo ToValue(const v1::Ring& ring);
 Movement ToValue(const v1::Movement& movement);
 Plan ToValue(const v1::Plan& plan);
 ChangeRecord ToValue(const v1::ChangeRecord& change);
+// INTERNAL for an answer that is not whole.
+absl::StatusOr<VersionDiff> ToValue(const v1::DiffVersionsResponse& joined);
 
 // Answers of lookups. They are judged, so that whoever uses them need not: INTERNAL for what answers something else
 // than was asked for, 1 to `owners` owners of each key.

@@ -75,10 +75,13 @@ std::vector<std::string> SlotsWarnings(const Ring& ring) {
     if (++without <= kMostNamed) named += (named.empty() ? "" : ", ") + Quote(table.nodes[i]->id);
   }
   if (without > kMostNamed) named += ", ...";
+  const bool imported = IsImported(ring.settings().placement);
   if (without != 0) {
-    warnings.push_back(fmt::format("{} of weight > 0 own none of {} slots, since their share is below one: {}",
-                                   without == 1 ? "1 node" : fmt::format("{} nodes", without), slots, named));
+    warnings.push_back(fmt::format(
+        "{} of weight > 0 {} none of {} slots{}: {}", without == 1 ? "1 node" : fmt::format("{} nodes", without),
+        without == 1 ? "owns" : "own", slots, imported ? "" : ", since the share is below one", named));
   }
+  if (imported) return warnings;
   if (const size_t weighted = WeightedNodes(table); weighted * kLeastSlotsOfNode > slots) {
     warnings.push_back(fmt::format("{} nodes share {} slots, fewer than {} each: shares may be more than 1 % off",
                                    weighted, slots, kLeastSlotsOfNode));
@@ -96,7 +99,7 @@ std::vector<std::string> BalanceWarnings(const Ring& ring) {
 }
 
 std::vector<std::string> BalanceWarnings(const Settings& settings) {
-  if (IsImported(settings.placement)) return {};
+  if (SlotShapeOf(settings.placement)) return {};
   std::vector<Node> nodes;
   for (int i = 0; i < kSampleNodes; ++i) {
     Node node{.id = fmt::format("node-{}", i), .weight = settings.default_weight};

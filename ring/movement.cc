@@ -54,8 +54,16 @@ std::vector<uint64_t> AllPositions(const Ring& before, const Ring& after) {
   return positions;
 }
 
+std::vector<uint64_t> SlotEnds(const SlotTable& table) {
+  std::vector<uint64_t> ends(table.slot_count());
+  for (size_t slot = 0; slot < ends.size(); ++slot) ends[slot] = table.LastOf(slot);
+  return ends;
+}
+
 // Where the ranges end that may move, in order.
 std::vector<uint64_t> ChangedPositions(const Ring& before, const Ring& after) {
+  if (before.slots() != nullptr)
+    return before.slots() == after.slots() ? std::vector<uint64_t>() : SlotEnds(*before.slots());
   if (&before.points() == &after.points()) return {};
   const Placement& placement = before.settings().placement;
   if (!PointsStandAlone(placement)) return AllPositions(before, after);
@@ -91,42 +99,6 @@ uint64_t PointBefore(const Ring& before, const Ring& after, uint64_t position) {
   return (a < position) == (b < position) ? std::max(a, b) : std::min(a, b);
 }
 
-// Joins ranges that touch and go the same way.
-class RangeJoiner {
- public:
-  explicit RangeJoiner(absl::FunctionRef<void(const MovedRange&)> visit) : visit_(visit) {}
-
-  // REQUIRES ranges in order of position.
-  void Put(const MovedRange& range) {
-    if (open_ && open_->last + 1 == range.first && open_->from == range.from && open_->to == range.to) {
-      open_->last = range.last;
-      return;
-    }
-    Finish();
-    open_ = range;
-  }
-  void Finish() {
-    if (open_) visit_(*open_);
-    open_.reset();
-  }
-
- private:
-  const absl::FunctionRef<void(const MovedRange&)> visit_;
-  std::optional<MovedRange> open_;
-};
-
-void ForEachMovedSlot(const Ring& before, const Ring& after, RangeJoiner& joiner) {
-  const SlotTable& old = *before.slots();
-  for (size_t slot = 0; slot < old.slot_count(); ++slot) {
-    const uint64_t first = old.FirstOf(slot);
-    const Node* const from = OwnerOf(before, first);
-    const Node* const to = OwnerOf(after, first);
-    const bool same = from == to || (from != nullptr && to != nullptr && from->id == to->id);
-    if (!same) joiner.Put({.first = first, .last = old.LastOf(slot), .from = from, .to = to});
-  }
-  joiner.Finish();
-}
-
 double NewMembersShare(const Ring& before, const Ring& after) {
   if (before.slots() == nullptr || before.slots()->owners() == 1 || !before.HasOwners()) return 0;
   const SlotMoves moves = MovesBetween(*before.slots(), before.table()->nodes, *after.slots(), after.table()->nodes);
@@ -145,25 +117,42 @@ double NewMembersShare(const Ring& before, const Ring& after) {
 
 }  // namespace
 
-void ForEachMovedRange(const Ring& before, const Ring& after, absl::FunctionRef<void(const MovedRange&)> visit) {
-  RangeJoiner joiner(visit);
-  if (before.slots() != nullptr) {
-    ForEachMovedSlot(before, after, joiner);
-    return;
-  }
-  std::optional<MovedRange> beyond_last_point;
-  for (const uint64_t end : ChangedPositions(before, after)) {
-    const MovedRange range{.last = end, .from = OwnerOf(before, end), .to = OwnerOf(after, end)};
-    if (range.from != nullptr && range.to != nullptr && range.from->id == range.to->id) continue;
-    const uint64_t previous = PointBefore(before, after, end);
-    const bool over_the_end = previous >= end;
-    joiner.Put({.first = over_the_end ? 0 : previous + 1, .last = end, .from = range.from, .to = range.to});
-    if (over_the_end && previous != UINT64_MAX) {
-      beyond_last_point = {.first = previous + 1, .last = UINT64_MAX, .from = range.from, .to = range.to};
+MovedRanges::MovedRanges(Ring before, Ring after)
+    : before_(std::move(before)), after_(std::move(after)), ends_(ChangedPositions(before_, after_)) {}
+
+std::optional<MovedRange> MovedRanges::NextPiece() {
+  while (at_ < ends_.size()) {
+    const uint64_t end = ends_[at_++];
+    const Node* from = OwnerOf(before_, end);
+    const Node* to = OwnerOf(after_, end);
+    if (from == to || (from != nullptr && to != nullptr && from->id == to->id)) continue;
+    if (before_.slots() != nullptr) {
+      const SlotTable& table = *before_.slots();
+      return MovedRange{.first = table.FirstOf(table.SlotOf(end)), .last = end, .from = from, .to = to};
     }
+    const uint64_t previous = PointBefore(before_, after_, end);
+    const bool over_the_end = previous >= end;
+    if (over_the_end && previous != UINT64_MAX) {
+      beyond_last_point_ = {.first = previous + 1, .last = UINT64_MAX, .from = from, .to = to};
+    }
+    return MovedRange{.first = over_the_end ? 0 : previous + 1, .last = end, .from = from, .to = to};
   }
-  if (beyond_last_point) joiner.Put(*beyond_last_point);
-  joiner.Finish();
+  return std::exchange(beyond_last_point_, std::nullopt);
+}
+
+std::optional<MovedRange> MovedRanges::Next() {
+  std::optional<MovedRange> range = piece_ ? std::exchange(piece_, std::nullopt) : NextPiece();
+  if (!range) return std::nullopt;
+  while ((piece_ = NextPiece())) {
+    if (range->last + 1 != piece_->first || range->from != piece_->from || range->to != piece_->to) break;
+    range->last = piece_->last;
+  }
+  return range;
+}
+
+void ForEachMovedRange(const Ring& before, const Ring& after, absl::FunctionRef<void(const MovedRange&)> visit) {
+  MovedRanges ranges(before, after);
+  while (const std::optional<MovedRange> range = ranges.Next()) visit(*range);
 }
 
 Movement Compare(const Ring& before, const Ring& after) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,33 @@ struct MovedRange {
   const Node* to = nullptr;    // null = nobody
 };
 
-// Calls `visit` with what moves from `before` to `after`, in order of position, each range as long as it can be. One
-// over the end of the circle comes as two. Both rings must have the same settings of placement.
-// Cost: linear in nodes, n log n in points of those that differ; where many do, or none stands alone, linear in all.
+// What moves from one ring to another, a range at a time, for those who cannot take all at once.
+//
+// Threads: one. Holds on to both rings, so that the nodes of its ranges live as long.
+class MovedRanges {
+ public:
+  // Both rings must have the same settings of placement.
+  // Cost: n log n in points of nodes that differ; where many do, or none stands alone, linear in all. So are 8 bytes of
+  // memory a point.
+  MovedRanges(Ring before, Ring after);
+
+  // The next range in order of position, as long as it can be; one over the end of the circle comes as two. Nothing:
+  // that was all.
+  std::optional<MovedRange> Next();
+
+ private:
+  // The next one that is not joined yet with those that touch it.
+  std::optional<MovedRange> NextPiece();
+
+  const Ring before_;
+  const Ring after_;
+  const std::vector<uint64_t> ends_;  // where ranges end that may move, in order
+  size_t at_ = 0;                     // in ends_
+  std::optional<MovedRange> beyond_last_point_;
+  std::optional<MovedRange> piece_;  // was read, and did not go with the range before it
+};
+
+// Calls `visit` with all of MovedRanges.
 void ForEachMovedRange(const Ring& before, const Ring& after, absl::FunctionRef<void(const MovedRange&)> visit);
 
 // What one node gave to another; an empty id is nobody's.
@@ -49,7 +74,7 @@ struct Movement {
   bool operator==(const Movement&) const = default;
 };
 
-// See ForEachMovedRange for what is asked of the rings, and the cost.
+// See MovedRanges for what is asked of the rings, and the cost.
 Movement Compare(const Ring& before, const Ring& after);
 
 }  // namespace ringd::ring

@@ -36,6 +36,9 @@ absl::Status CheckSlots(const SlotsSettings& settings) {
   if (!IsKnown(settings.hash)) {
     return NotServedYet("hash function " + std::to_string(static_cast<uint32_t>(settings.hash)));
   }
+  if (ReadsCharacters(settings.hash)) {
+    return InvalidField("the Java functions give too few numbers to be the hash of slots");
+  }
   // With more, there would be slots that no key lies in.
   const uint32_t most_bits = std::min(kMaxSlotBits, CircleBits(settings.hash));
   if (absl::Status bits = CheckBound("slot_bits", settings.slot_bits, kMinSlotBits, most_bits); !bits.ok()) return bits;

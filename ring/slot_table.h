@@ -32,7 +32,8 @@ struct SlotsSettings {
 };
 
 // INVALID_ARGUMENT: NOT_SERVED_YET for the number of a hash that this build does not know, INVALID_FIELD for what is
-// wrong: slot_bits out of 10..20 or more than the hash has, owners out of 1..8, a hash_tag that CheckHashTag refuses.
+// wrong: slot_bits out of 10..20 or more than the hash has, owners out of 1..8, a hash that reads characters, a
+// hash_tag that CheckHashTag refuses.
 absl::Status CheckSlots(const SlotsSettings& settings);
 
 // SlotTable: the owners of every slot, immutable.

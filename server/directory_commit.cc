@@ -281,14 +281,8 @@ class Directory::Burst {
       }
       return ReadBack(mutation.ring, last);
     };
-    const auto way = FindWayBack(*current, version, read);
-    if (!way.ok()) return way.status();
-    auto applied = current->ring.Apply(way->operations, way->moves, directory_.options_.ring_limits);
-    if (!applied.ok()) return ring::Prefixed(RingPrefix(mutation.ring), applied.status());
-    if (applied->ring.WithDefaultWeight(way->default_weight).checksum() != way->checksum) {
-      return ring::Error(absl::StatusCode::kInternal, kStoreInternal,
-                         RingPrefix(mutation.ring) + "its history does not lead back to version " + ToString(version));
-    }
+    auto applied = GoBack(*current, version, directory_.options_.ring_limits, read);
+    if (!applied.ok()) return applied.status();
     return PrepareChange(mutation, current, *std::move(applied), std::nullopt, Guard::kHolds);
   }
 

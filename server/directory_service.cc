@@ -10,6 +10,7 @@
 #include "proto/status_codec.h"
 #include "ring/error.h"
 #include "server/caller.h"
+#include "server/diff_stream.h"
 #include "server/history.h"
 #include "server/log_line.h"
 #include "server/lookup.h"
@@ -18,6 +19,7 @@
 #include "server/range_pages.h"
 #include "server/responses.h"
 #include "server/unary_call.h"
+#include "server/version_diff.h"
 #include "server/watch_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -341,6 +343,20 @@ DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1:
       directory_, **state, *request, [context] { return CheckWanted(*context); }, response));
 }
 
+grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(
+    Context context, const v1::DiffVersionsRequest* request) {
+  const auto still_wanted = [this, context] { return draining_ ? Stopping() : CheckWanted(*context); };
+  const auto open = [&]() -> absl::StatusOr<std::unique_ptr<VersionDiff>> {
+    if (absl::Status status = Check(context, *request); !status.ok()) return status;
+    const auto state = directory_.Find(request->ring());
+    if (!state.ok()) return state.status();
+    return VersionDiff::Open(directory_, **state, *request, still_wanted);
+  };
+  auto diff = open();
+  if (!diff.ok()) return new RefusedStream<v1::DiffVersionsResponse>(CountsOf(*request), diff.status());
+  return new DiffStream(*std::move(diff), CountsOf(*request), still_wanted);
+}
+
 grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
   if (absl::Status status = Check(context, *request); !status.ok()) {
     return new RefusedStream<v1::WatchResponse>(CountsOf(*request), status);
@@ -358,10 +374,6 @@ DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1:
 DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest* request,
                                                        v1::ListWatchersResponse*) {
   return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
-grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersions(
-    Context context, const v1::DiffVersionsRequest* request) {
-  return new RefusedStream<v1::DiffVersionsResponse>(CountsOf(*request), NotServed(context, *request));
 }
 grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context context,
                                                                        const v1::BackupRequest* request) {

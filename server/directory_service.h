@@ -54,6 +54,8 @@ class DirectoryService final : public v1::Directory::CallbackService {
   Unary Lookup(Context context, const v1::LookupRequest* request, v1::LookupResponse* response) override;
   Unary BatchLookup(Context context, const v1::BatchLookupRequest* request, v1::BatchLookupResponse* response) override;
 
+  grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context context,
+                                                                   const v1::DiffVersionsRequest* request) override;
   grpc::ServerWriteReactor<v1::WatchResponse>* Watch(Context context, const v1::WatchRequest* request) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
@@ -61,8 +63,6 @@ class DirectoryService final : public v1::Directory::CallbackService {
   Unary ListRanges(Context context, const v1::ListRangesRequest* request, v1::ListRangesResponse*) override;
   Unary ReportWatch(Context context, const v1::ReportWatchRequest* request, v1::ReportWatchResponse*) override;
   Unary ListWatchers(Context context, const v1::ListWatchersRequest* request, v1::ListWatchersResponse*) override;
-  grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context,
-                                                                   const v1::DiffVersionsRequest* request) override;
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest* request) override;
 
  private:

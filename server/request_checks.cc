@@ -200,9 +200,15 @@ absl::Status CheckHistoryLimits(const v1::HistoryLimits& history) {
   return absl::OkStatus();
 }
 
-absl::Status CheckWantedVersion(const v1::Version& version) {
+absl::Status CheckWantedVersion(std::string_view what, const v1::Version& version) {
   if (version.revision() > 0) return absl::OkStatus();
-  return ring::InvalidField(fmt::format("version is {}/0, its revision must be at least 1", version.epoch()));
+  return ring::InvalidField(fmt::format("{} is {}/0, its revision must be at least 1", what, version.epoch()));
+}
+
+absl::Status CheckComparedVersions(const v1::DiffVersionsRequest& request) {
+  if (!request.has_from()) return ring::InvalidField("from is missing; the version to compare with is required");
+  if (absl::Status status = CheckWantedVersion("from", request.from()); !status.ok()) return status;
+  return request.has_to() ? CheckWantedVersion("to", request.to()) : absl::OkStatus();
 }
 
 absl::Status CheckOperation(const v1::NodeOperation& operation) {
@@ -237,7 +243,11 @@ absl::Status CheckOperations(const v1::ApplyChangesRequest& request, const Reque
 absl::Status CheckSlotRanges(const v1::ImportSlotsRequest& request) {
   constexpr uint32_t kSlots = 16'384;
   std::set<std::string_view> nodes;
-  for (const v1::Node& node : request.nodes()) nodes.insert(node.id());
+  std::set<std::string_view> weightless;
+  for (const v1::Node& node : request.nodes()) {
+    nodes.insert(node.id());
+    if (node.has_weight() && node.weight() == 0) weightless.insert(node.id());
+  }
   std::vector<bool> told(kSlots);
   for (int i = 0; i < request.ranges_size(); i++) {
     const v1::SlotRange& range = request.ranges(i);
@@ -247,6 +257,9 @@ absl::Status CheckSlotRanges(const v1::ImportSlotsRequest& request) {
     if (range.first() > range.last() || range.last() >= kSlots)
       return wrong(fmt::format("is not in 0..{}", kSlots - 1));
     if (range.node_ids().empty()) return wrong("names no node; one at least must own it");
+    if (weightless.contains(range.node_ids(0))) {
+      return wrong(fmt::format("has the first owner {}, whose weight is 0", ring::Quote(range.node_ids(0))));
+    }
     std::set<std::string_view> owners;
     for (const std::string& id : range.node_ids()) {
       if (!nodes.contains(id)) return wrong(fmt::format("names node {}, which is not in nodes", ring::Quote(id)));
@@ -332,7 +345,7 @@ absl::Status CheckRequest(const v1::UpdateRingRequest& request, const RequestLim
 }
 
 absl::Status CheckRequest(const v1::RestoreVersionRequest& request, const RequestLimits&) {
-  return InRing(request.ring(), {CheckWantedVersion(request.version()), CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckWantedVersion("version", request.version()), CheckOptions(request.options())});
 }
 
 absl::Status CheckRequest(const v1::AddNodeRequest& request, const RequestLimits&) {
@@ -378,6 +391,10 @@ absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLi
 
 absl::Status CheckRequest(const v1::ListRangesRequest& request, const RequestLimits&) {
   return InRing(request.ring(), {CheckNodeId(request.node_id()), CheckPageSize(request.page_size())});
+}
+
+absl::Status CheckRequest(const v1::DiffVersionsRequest& request, const RequestLimits&) {
+  return InRing(request.ring(), {CheckComparedVersions(request)});
 }
 
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits) {

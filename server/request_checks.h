@@ -35,6 +35,7 @@ absl::Status CheckRequest(const v1::ListChangesRequest& request, const RequestLi
 absl::Status CheckRequest(const v1::LookupRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::ListRangesRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::DiffVersionsRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits);
 
 }  // namespace ringd::server

@@ -6,7 +6,7 @@
 
 #include "fmt/format.h"
 #include "ring/error.h"
-#include "ring/ring.h"
+#include "server/store_rules.h"
 
 namespace ringd::server {
 namespace {
@@ -16,6 +16,14 @@ absl::Status NotKept(const RingState& state, const ring::Version& version, const
       absl::StatusCode::kNotFound, kVersionNotKept,
       fmt::format("ring {} has no version {}: {}", ring::Quote(state.head.name), ToString(version), why));
 }
+
+struct WayBack {
+  std::vector<ring::Operation> operations;  // make the nodes those of then; each on another node
+  ring::SlotMoves moves;                    // make the slots those of then; of a ring of slots
+  // What the ring had then, by which to prove that the operations lead there.
+  uint64_t checksum = 0;
+  uint32_t default_weight = 0;
+};
 
 // The nodes and slots of a ring that differ from those that it has now, while its changes are undone one after the
 // other.
@@ -63,8 +71,6 @@ class Undone {
   uint32_t default_weight_;
 };
 
-}  // namespace
-
 absl::StatusOr<WayBack> FindWayBack(const RingState& state, const ring::Version& version, const EarlierChanges& read) {
   const ring::Version head = state.head.version;
   if (version.epoch != head.epoch) {
@@ -86,6 +92,22 @@ absl::StatusOr<WayBack> FindWayBack(const RingState& state, const ring::Version&
     }
   }
   return undone.Way();
+}
+
+}  // namespace
+
+absl::StatusOr<ring::Applied> GoBack(const RingState& state, const ring::Version& version, const ring::Limits& limits,
+                                     const EarlierChanges& read) {
+  const auto way = FindWayBack(state, version, read);
+  if (!way.ok()) return way.status();
+  const std::string prefix = fmt::format("ring {}: ", ring::Quote(state.head.name));
+  auto applied = state.ring.Apply(way->operations, way->moves, limits);
+  if (!applied.ok()) return ring::Prefixed(prefix, applied.status());
+  if (applied->ring.WithDefaultWeight(way->default_weight).checksum() != way->checksum) {
+    return ring::Error(absl::StatusCode::kInternal, kStoreInternal,
+                       prefix + "its history does not lead back to version " + ToString(version));
+  }
+  return applied;
 }
 
 }  // namespace ringd::server

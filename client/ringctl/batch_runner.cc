@@ -133,8 +133,10 @@ ExitCode BatchRunner::TakeAnswer(const v1::BatchLookupRequest& request, const v1
                        VersionText(*version_), VersionText(response.version())));
   }
   if (response.owners_short() && !std::exchange(told_short_, true) && !session_.options.quiet) {
-    Notice(fmt::format("note: fewer owners than were asked for ({} a key): the ring has no more nodes of weight > 0",
-                       response.owners_per_key()));
+    Notice(
+        fmt::format("note: fewer owners than were asked for ({} a key): the ring has no more nodes of weight > 0, "
+                    "or its slots keep no more",
+                    response.owners_per_key()));
   }
   keys_answered_ += static_cast<uint64_t>(request.keys_size());
   ShowProgress(session_.options, fmt::format("{} keys answered", keys_answered_));

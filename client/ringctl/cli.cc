@@ -9,17 +9,17 @@
 #include <optional>
 #include <utility>
 
-#include "client/ringctl/argument_values.h"
 #include "client/ringctl/command_tree.h"
 #include "client/ringctl/commands.h"
 #include "client/ringctl/completion.h"
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
+#include "client/ringctl/flag_values.h"
 #include "client/ringctl/help_texts.h"
 #include "client/ringctl/options.h"
+#include "client/ringctl/question_commands.h"
 #include "client/ringctl/ring_import.h"
 #include "client/ringctl/standard_output.h"
-#include "client/ringctl/version_text.h"
 #include "ring/closest_word.h"
 
 namespace ringd::ctl {
@@ -29,39 +29,6 @@ using Node = CommandTree::Node;
 
 // Who presses Tab does not wait longer for a server.
 constexpr std::chrono::milliseconds kCompletionTimeout{500};
-
-// Assigns a value that was read, or says why there is none.
-template <typename T, typename Target>
-absl::Status Assign(absl::StatusOr<T> value, Target* target) {
-  if (!value.ok()) return value.status();
-  *target = *std::move(value);
-  return absl::OkStatus();
-}
-
-template <typename Text>
-void AddText(CommandTree& tree, Node* node, const Flag& flag, Text* value) {
-  tree.AddFlag(node, flag, [value](const std::string& text) {
-    *value = text;
-    return absl::OkStatus();
-  });
-}
-
-void AddNumber(CommandTree& tree, Node* node, const std::string& name, std::optional<uint32_t>* value,
-               const std::string& help) {
-  tree.AddFlag(node, {name, "N", help}, [what = name.substr(2), value](const std::string& text) {
-    return Assign(ParseWireNumber(what, text), value);
-  });
-}
-
-void AddVersion(CommandTree& tree, Node* node, const std::string& name, std::optional<v1::Version>* value,
-                const std::string& help) {
-  tree.AddFlag(node, {name, "E/R", help}, [name, value](const std::string& text) {
-    *value = ParseVersion(text);
-    if (*value) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        fmt::format("{} {} is not EPOCH/REVISION, two numbers below 2^64", name, Quoted(text)));
-  });
-}
 
 // A flag KEY=VALUE that may come again.
 template <typename Pairs>
@@ -90,7 +57,8 @@ class CommandLine {
   void AddPlacement(Node* node);
   void AddImport(Node* ring);
   void AddNodeCommands();
-  void AddApplyAndDiff();
+  void AddApply();
+  void AddQuestions();
   void AddRingUpdate(Node* ring);
   void AddHistory();
   void AddRestore(Node* ring);
@@ -120,7 +88,7 @@ class CommandLine {
   NodeFields fields_;
   bool clear_metadata_ = false;
   ApplyOptions apply_;
-  DiffOptions diff_;
+  QuestionCommands questions_{tree_, global_};
   LookupOptions lookup_;
   WatchOptions watch_;
 };
@@ -129,7 +97,8 @@ CommandLine::CommandLine() {
   AddGlobalFlags();
   AddRingCommands();
   AddNodeCommands();
-  AddApplyAndDiff();
+  AddApply();
+  AddQuestions();
   AddHistory();
   AddLookup();
   AddVerify();
@@ -373,7 +342,7 @@ void CommandLine::AddNodeCommands() {
   }
 }
 
-void CommandLine::AddApplyAndDiff() {
+void CommandLine::AddApply() {
   Node* apply = AddCommand(tree_.root(), "apply", "make the nodes of a ring those of a file, as one change", {"RING"},
                            [this](const Words& words) {
                              if (apply_.file.empty()) return tree_.ReportUsage("-f FILE is missing");
@@ -388,16 +357,12 @@ void CommandLine::AddApplyAndDiff() {
   AddIfVersion(apply);
   AddForce(apply, fmt::format("{}, or FILE has no nodes", kForceOfNodes));
   tree_.SetFooter(apply, kFileFooter);
+}
 
-  Node* diff = AddCommand(tree_.root(), "diff", "tell what apply would change: exit code 0 nothing, 1 something",
-                          {"RING"}, [this](const Words& words) {
-                            if (diff_.file.empty()) return tree_.ReportUsage("-f FILE is missing");
-                            diff_.ring = words[0];
-                            Session session(global_);
-                            return Diff(session, diff_);
-                          });
-  AddText(tree_, diff, {"-f,--file", "FILE", "the nodes as they shall be, in YAML or JSON; `-` is stdin"}, &diff_.file);
-  tree_.SetFooter(diff, kFileFooter);
+void CommandLine::AddQuestions() {
+  questions_.AddTo([this](const std::string& name, const std::string& help, Words words, Action run) {
+    return AddCommand(tree_.root(), name, help, std::move(words), std::move(run));
+  });
 }
 
 void CommandLine::AddLookup() {

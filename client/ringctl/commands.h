@@ -34,6 +34,31 @@ ExitCode Apply(Session& session, const ApplyOptions& options);
 // Diff tells what Apply would do: kOk nothing, kDiffers something, kCannotTell where the server said no.
 ExitCode Diff(Session& session, const DiffOptions& options);
 
+// DiffVersions tells what moved between two versions: kOk nothing, kDiffers something, kCannotTell where the server
+// said no. Table: pairs of nodes; tsv: the ranges; json: all of it, as one DiffVersionsResponse. REQUIRES: `from` is
+// given.
+ExitCode DiffVersions(Session& session, const ComparedVersions& versions);
+
+// Moved tells those keys of a file whose owner differs between two versions, with both owners. It asks the server for
+// the ranges that moved alone, and places the keys itself, in constant memory beside those ranges.
+//   tsv: key, owner before, owner after.
+//   json: {"from", "to", "keys": [{"key", "from", "to"}, ...]}, a key a line; a key that is not UTF-8 is "key_base64".
+// REQUIRES: `from` is given, and another format than yaml.
+ExitCode Moved(Session& session, const MovedOptions& options);
+
+// Ranges tells what a node owns.
+ExitCode Ranges(Session& session, const std::string& ring, const std::string& node);
+
+// Explain tells why a key has its owners.
+//   json: {"key", "version", "hash", "hash_hex", "point" or "slot", "owners": [{"id", "address", "zone", "why"}, ...],
+//   "owners_short", "weightless": [id, ...]}.
+ExitCode Explain(Session& session, const ExplainOptions& options);
+
+// Simulate tells what the other nodes of a ring would own if some were lost; it changes nothing.
+//   tsv: id, share now, share then, how many times as much; the worst first.
+//   json: {"version", "lost": [id, ...], "nodes": [{"id", "share", "share_then", "ratio"}, ...], "movement"}.
+ExitCode Simulate(Session& session, const SimulateOptions& options);
+
 // History tells a ring's kept changes, newest first.
 ExitCode History(Session& session, const HistoryOptions& options);
 

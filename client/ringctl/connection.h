@@ -44,6 +44,21 @@ class Connection {
     return answer;
   }
 
+  // CallStream is Call for an answer of many messages, which come as one: its lists have what all of them had.
+  template <typename Request, typename Response>
+  Answer<Response> CallStream(std::unique_ptr<grpc::ClientReader<Response>> (v1::Directory::Stub::*method)(
+                                  grpc::ClientContext*, const Request&),
+                              const Request& request) {
+    Answer<Response> answer;
+    answer.status = Run(request, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
+      answer.value.Clear();
+      const auto reader = (stub.*method)(&context, request);
+      for (Response part; reader->Read(&part);) answer.value.MergeFrom(part);
+      return reader->Finish();
+    });
+    return answer;
+  }
+
   // Reach is for calls that the caller drives itself, each with the deadline of NewDeadline: a stub that stays usable
   // after later calls here, or UNAVAILABLE.
   Answer<std::shared_ptr<v1::Directory::Stub>> Reach();

@@ -27,6 +27,10 @@ absl::StatusOr<ExpectedOwner> ParseExpectedOwner(std::string_view line) {
     if (text->has_value()) continue;
     return absl::InvalidArgumentError(fmt::format("in {} a backslash begins no \\xHH", Quoted(cell)));
   }
+  // Inside of an id, lookup prints a comma as \x2C.
+  if (line.find(',', tab) != std::string_view::npos) {
+    return absl::InvalidArgumentError("several owners; KEY<TAB>OWNER has one, and \\x2C for a comma in an id");
+  }
   if (owner->empty()) return absl::InvalidArgumentError("the owner is empty");
   if (HasControlByte(*owner)) {
     return absl::InvalidArgumentError(fmt::format("owner {} has a control byte, which no id has", Quoted(*owner)));

@@ -16,9 +16,8 @@ inline constexpr char kFooter[] =
     "  ringctl ring import sessions nutcracker.yml --pool sessions\n"
     "  ringctl watch cache -o json\n"
     "\n"
-    "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS. Of diff "
-    "and\n"
-    "verify: 0 the same, 1 it differs, 5 the server said no.\n"
+    "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS. Of diff\n"
+    "and verify: 0 the same, 1 it differs, or keys moved, 5 the server said no.\n"
     "The flags above work after the command too. `ringctl COMMAND --help` tells more.";
 
 inline constexpr char kForceOfNodes[] =
@@ -52,6 +51,25 @@ inline constexpr char kVerifyFooter[] =
     "FILE, or stdin where it is `-`, has a line KEY<TAB>OWNER a key, as `ringctl lookup -o tsv` prints them: OWNER is\n"
     "the id of a node; control bytes, backslash and bytes that are not UTF-8 are \\xHH. The lines that differ are\n"
     "printed, with the owner that the key has. Exit code 5: the server said no.";
+inline constexpr char kDiffFooter[] =
+    "With -f it compares a ring with a file, which `ringctl apply --help` describes, and changes nothing. With --from "
+    "it\n"
+    "tells what moved between two versions of the history, from whom to whom; -o tsv prints the ranges of hashes:\n"
+    "FIRST<TAB>LAST<TAB>FROM<TAB>TO, with an empty cell for nobody.\n"
+    "  ringctl diff cache -f nodes.yaml\n"
+    "  ringctl diff cache --from 1789/41";
+
+inline constexpr char kMovedFooter[] =
+    "-o tsv prints KEY<TAB>FROM<TAB>TO, with an empty cell for nobody; control bytes, backslash and bytes that are "
+    "not\n"
+    "UTF-8 are \\xHH. Keys that did not move are not printed. FILE may be `-`: then keys come from stdin.\n"
+    "  ringctl moved cache --from 1789/41 --to 1789/42 keys.txt\n"
+    "  redis-cli --scan | ringctl moved cache --from 1789/41 - -o tsv";
+
+inline constexpr char kSimulateFooter[] =
+    "The worst is the node whose share would grow most, against its share now.\n"
+    "  ringctl simulate cache --lose n1 --lose n2\n"
+    "  ringctl simulate cache --lose-zone a";
 
 inline constexpr char kUpdateFooter[] =
     "To drain a node, lower its weight in steps, at last to 0: it owns nothing then, and stays listed.\n"

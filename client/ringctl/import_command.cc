@@ -153,8 +153,13 @@ ExitCode ImportSlots(Session& session, const RingImportOptions& options, const I
   request.set_ring(options.ring.ring);
   request.mutable_nodes()->Assign(imported.nodes.begin(), imported.nodes.end());
   request.mutable_ranges()->Assign(imported.ranges.begin(), imported.ranges.end());
-  return Mutate(session, &v1::Directory::Stub::ImportSlots, std::move(request), options.ring.mutation,
-                {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))});
+  const ExitCode code =
+      Mutate(session, &v1::Directory::Stub::ImportSlots, std::move(request), options.ring.mutation,
+             {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))});
+  if (code != ExitCode::kOk && held.status.error_code() == grpc::StatusCode::NOT_FOUND) {
+    Notice(fmt::format("ring {} was made and stays, without slots", Quoted(options.ring.ring)));
+  }
+  return code;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "client/ringctl/json.h"
 
+#include <absl/strings/escaping.h>
 #include <absl/strings/str_replace.h>
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
@@ -86,6 +87,11 @@ Json ToJsonWithoutPaging(const Message& joined_pages) {
   Json value = ToJson(joined_pages);
   for (const char* key : {"next_page_token", "age", "stale"}) value.erase(key);
   return value;
+}
+
+Json KeyJson(std::string_view key) {
+  if (ring::IsValidUtf8(key)) return {{"key", std::string(key)}};
+  return {{"key_base64", absl::Base64Escape({key.data(), key.size()})}};
 }
 
 std::string JsonText(const Json& value) { return value.dump(2) + "\n"; }

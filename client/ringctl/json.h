@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace ringd::ctl {
 
@@ -16,6 +17,9 @@ Json ToJson(const google::protobuf::Message& message);
 
 // ToJsonWithoutPaging is ToJson without next_page_token, age and stale: what is left of pages that were joined.
 Json ToJsonWithoutPaging(const google::protobuf::Message& joined_pages);
+
+// KeyJson is an object with a key: as "key", or as "key_base64" where it is no UTF-8.
+Json KeyJson(std::string_view key);
 
 // JsonText is an indented document with a newline at its end, JsonLine the same on one line.
 std::string JsonText(const Json& value);

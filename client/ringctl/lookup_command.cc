@@ -30,8 +30,10 @@ ExitCode LookupOneKey(Session& session, const LookupOptions& options) {
   if (!answer.status.ok()) return ReportStatus(answer.status);
   const v1::LookupResponse& response = answer.value;
   if (response.owners_short() && !session.options.quiet) {
-    Notice(fmt::format("note: fewer owners than were asked for ({}): the ring has no more nodes of weight > 0",
-                       response.owners_size()));
+    Notice(
+        fmt::format("note: fewer owners than were asked for ({}): the ring has no more nodes of weight > 0, "
+                    "or its slots keep no more",
+                    response.owners_size()));
   }
   if (session.options.format == Format::kJson || session.options.format == Format::kYaml) {
     Print(session.options.format == Format::kJson ? JsonText(ToJson(response)) : YamlText(ToJson(response)));

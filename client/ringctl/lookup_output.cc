@@ -1,13 +1,10 @@
 #include "client/ringctl/lookup_output.h"
 
-#include <absl/strings/escaping.h>
-
 #include <vector>
 
 #include "client/ringctl/escape.h"
 #include "client/ringctl/json.h"
 #include "client/ringctl/table.h"
-#include "ring/utf8.h"
 
 namespace ringd::ctl {
 namespace {
@@ -36,11 +33,6 @@ std::string TsvLines(const v1::BatchLookupRequest& request, const v1::BatchLooku
     text += '\n';
   }
   return text;
-}
-
-Json KeyJson(const std::string& key) {
-  if (ring::IsValidUtf8(key)) return {{"key", key}};
-  return {{"key_base64", absl::Base64Escape(key)}};
 }
 
 }  // namespace

@@ -98,6 +98,32 @@ struct DiffOptions {
   std::string file;  // "-" = standard input
 };
 
+// ComparedVersions are two versions of a ring, and what moved from one to the other is asked for.
+struct ComparedVersions {
+  std::string ring;
+  std::optional<v1::Version> from;  // REQUIRED by the commands
+  std::optional<v1::Version> to;    // absent = the ring as it is
+};
+
+struct MovedOptions {
+  ComparedVersions versions;
+  std::string file;             // of keys; "-" = standard input
+  bool null_separated = false;  // NUL ends a key instead of a newline
+};
+
+struct ExplainOptions {
+  std::string ring;
+  std::string key;
+  std::optional<uint32_t> owners;  // absent = 3
+};
+
+// SimulateOptions have either nodes or a zone.
+struct SimulateOptions {
+  std::string ring;
+  std::vector<std::string> nodes;
+  std::string zone;
+};
+
 struct LookupOptions {
   std::string ring;
   std::vector<std::string> keys;  // exactly "-" = keys come from stdin

@@ -15,6 +15,7 @@ namespace ringd::ctl {
 namespace {
 
 constexpr size_t kIdBytes = 40;
+constexpr uint32_t kSlots = 16'384;
 
 std::optional<uint32_t> NumberOf(std::string_view text) {
   uint32_t number = 0;
@@ -50,7 +51,20 @@ class ClusterBuilder {
   void AddOwner(const std::string& id) { ring_.ranges.back().add_node_ids(id); }
   bool HasRanges() const { return !ring_.ranges.empty(); }
 
-  ImportedRing Take() { return std::move(ring_); }
+  // INVALID_ARGUMENT for slots that are missing, told twice, or beyond the last.
+  absl::StatusOr<ImportedRing> Take(const std::string& file) {
+    std::sort(ring_.ranges.begin(), ring_.ranges.end(),
+              [](const v1::SlotRange& a, const v1::SlotRange& b) { return a.first() < b.first(); });
+    uint32_t next = 0;
+    for (const v1::SlotRange& range : ring_.ranges) {
+      if (range.first() != next || range.last() < range.first() || range.last() >= kSlots) break;
+      next = range.last() + 1;
+    }
+    if (next == kSlots) return std::move(ring_);
+    return absl::InvalidArgumentError(
+        fmt::format("{}: a directory takes each of {} slots once; slot {} is missing, or those after it are wrong",
+                    file, kSlots, next));
+  }
 
  private:
   ImportedRing ring_;
@@ -112,7 +126,7 @@ absl::StatusOr<ImportedRing> ParseNodes(const std::string& file, const std::stri
     }
   }
   if (!builder.HasRanges()) return WrongLine(file, 1, "no node has a slot");
-  return builder.Take();
+  return builder.Take(file);
 }
 
 // --- CLUSTER SLOTS: for each range first, last, and for each owner host, port, id and pairs of further names
@@ -171,7 +185,7 @@ absl::StatusOr<ImportedRing> ParseSlots(const std::string& file, const std::stri
     if (is_master) return wrong(i, fmt::format("slots {}..{} have no owner", *first, *last));
   }
   if (!builder.HasRanges()) return wrong(0, "there are no slots");
-  return builder.Take();
+  return builder.Take(file);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ namespace ringd::ctl {
 // and then its replicas, which have weight 0. Slots on their way to another node are still those of the node that has
 // them.
 //
-// INVALID_ARGUMENT, with a text that begins with FILE:LINE, for what is neither.
+// Ranges are in order. INVALID_ARGUMENT, with a text that begins with FILE:LINE, for what is neither, and where not
+// each of the slots has one owner.
 absl::StatusOr<ImportedRing> ParseRedisCluster(const std::string& file, const std::string& content);
 
 // Whether a first line looks like one of CLUSTER NODES.

@@ -39,8 +39,8 @@ absl::Status Check(const std::string& file, const v1::GetRingResponse& message) 
   if (placement.kind_case() == v1::Placement::KIND_NOT_SET) {
     return Wrong(file, "no export of a ring: ring.placement is missing");
   }
-  if (placement.has_slots()) {
-    return Wrong(file, "a ring of placement slots cannot be imported: its table is not part of the export");
+  if (placement.has_slots() || placement.preset().preset() == v1::PRESET_REDIS_CLUSTER) {
+    return Wrong(file, "a ring of slots cannot be imported: its table is not part of the export");
   }
   if (!message.next_page_token().empty()) return Wrong(file, "a part of a ring: next_page_token is not empty");
   std::set<std::string> ids;

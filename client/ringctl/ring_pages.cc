@@ -15,27 +15,58 @@ constexpr int kTries = 10;
 // The directory answers no larger ones.
 constexpr uint32_t kLargestPage = 10'000;
 
-}  // namespace
-
-Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring) {
+// Joins all pages of one version of a ring. `append` moves what a page has to what those before it had.
+template <typename Request, typename Response, typename Append>
+Answer<Response> ReadPages(Connection& connection,
+                           grpc::Status (v1::Directory::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                           const Request& first, Append append) {
   for (int i = 0; i < kTries; ++i) {
-    v1::GetRingRequest request;
-    request.set_ring(ring);
-    Answer<v1::GetRingResponse> joined = connection.Call(&v1::Directory::Stub::GetRing, request);
+    Request request = first;
+    Answer<Response> joined = connection.Call(method, request);
     bool changed = false;
     while (joined.status.ok() && !changed && !joined.value.next_page_token().empty()) {
       request.set_page_token(joined.value.next_page_token());
-      Answer<v1::GetRingResponse> page = connection.Call(&v1::Directory::Stub::GetRing, request);
+      Answer<Response> page = connection.Call(method, request);
       joined.status = page.status;
       changed = page.status.ok() && !SameVersion(page.value.version(), joined.value.version());
       joined.value.set_next_page_token(page.value.next_page_token());
-      for (v1::Node& node : *page.value.mutable_nodes()) *joined.value.add_nodes() = std::move(node);
+      append(&page.value, &joined.value);
     }
     if (!changed) return joined;
   }
   return {grpc::Status(grpc::StatusCode::ABORTED,
-                       fmt::format("ring {} changed {} times while its pages were read", Quoted(ring), kTries)),
+                       fmt::format("ring {} changed {} times while its pages were read", Quoted(first.ring()), kTries)),
           {}};
+}
+
+}  // namespace
+
+Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring) {
+  v1::GetRingRequest request;
+  request.set_ring(ring);
+  return ReadPages(connection, &v1::Directory::Stub::GetRing, request,
+                   [](v1::GetRingResponse* page, v1::GetRingResponse* joined) {
+                     for (v1::Node& node : *page->mutable_nodes()) *joined->add_nodes() = std::move(node);
+                   });
+}
+
+Answer<v1::ListRangesResponse> ReadRanges(Connection& connection, const std::string& ring, const std::string& node) {
+  v1::ListRangesRequest request;
+  request.set_ring(ring);
+  request.set_node_id(node);
+  request.set_page_size(static_cast<int32_t>(kLargestPage));
+  return ReadPages(connection, &v1::Directory::Stub::ListRanges, request,
+                   [](v1::ListRangesResponse* page, v1::ListRangesResponse* joined) {
+                     joined->mutable_ranges()->MergeFrom(page->ranges());
+                   });
+}
+
+Answer<v1::DiffVersionsResponse> ReadDiff(Connection& connection, const ComparedVersions& versions) {
+  v1::DiffVersionsRequest request;
+  request.set_ring(versions.ring);
+  *request.mutable_from() = *versions.from;
+  if (versions.to) *request.mutable_to() = *versions.to;
+  return connection.CallStream(&v1::Directory::Stub::DiffVersions, request);
 }
 
 Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::string& prefix) {

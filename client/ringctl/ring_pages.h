@@ -5,6 +5,7 @@
 #include <string>
 
 #include "client/ringctl/connection.h"
+#include "client/ringctl/options.h"
 
 namespace ringd::ctl {
 
@@ -18,5 +19,11 @@ Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::strin
 // ReadChanges joins the pages of a ring's history, up to `limit` changes, the newest ones; absent = all that is kept.
 Answer<v1::ListChangesResponse> ReadChanges(Connection& connection, const std::string& ring,
                                             std::optional<uint32_t> limit);
+
+// ReadRanges joins the pages of what a node owns, as ReadRing does.
+Answer<v1::ListRangesResponse> ReadRanges(Connection& connection, const std::string& ring, const std::string& node);
+
+// ReadDiff answers what moved between two versions, as one message. REQUIRES: `from` is given.
+Answer<v1::DiffVersionsResponse> ReadDiff(Connection& connection, const ComparedVersions& versions);
 
 }  // namespace ringd::ctl

@@ -43,7 +43,9 @@ std::string ChangeText(const v1::Change& change) {
     text += before + NodeChangeText(node);
     before = "; ";
   }
-  if (change.slot_moves_size() > 0) text += fmt::format("{}{} runs of slots moved", before, change.slot_moves_size());
+  if (const int runs = change.slot_moves_size(); runs > 0) {
+    text += fmt::format("{}{} run{} of slots moved", before, runs, runs == 1 ? "" : "s");
+  }
   if (change.has_ring_update()) text += fmt::format("{}settings changed", before);
   return text;
 }

@@ -53,7 +53,7 @@ struct ClientOptions {
   std::optional<TlsFiles> tls;
   // Of each read, retries included.
   std::chrono::milliseconds lookup_timeout{1'000};
-  // Of each change, and of each page of GetRing, ListRings and ListChanges, retries included.
+  // Of each change, each page of GetRing, ListRings and ListChanges, and each DiffVersions, retries included.
   std::chrono::milliseconds change_timeout{5'000};
 };
 
@@ -93,6 +93,10 @@ class Client {
   // The newest kept changes of a ring, `max` of them at most, newest first. Those of one epoch: where the ring is made
   // anew meanwhile, the list ends there.
   absl::StatusOr<std::vector<ChangeRecord>> ListChanges(std::string_view ring, size_t max) const;
+  // What moved from one version to another; absent `to` = the ring as it is. NOT_FOUND when its history does not reach
+  // so far.
+  absl::StatusOr<VersionDiff> DiffVersions(std::string_view ring, const Version& from,
+                                           const std::optional<Version>& to = std::nullopt) const;
   // Goes back to the nodes of an earlier version, as a new change. NOT_FOUND when its history does not reach so far.
   absl::StatusOr<MutationResult> RestoreVersion(std::string_view ring, const Version& version,
                                                 const MutationOptions& options = {}) const;

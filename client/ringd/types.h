@@ -223,6 +223,25 @@ struct ChangeRecord {
   Movement movement;
 };
 
+// A part of the circle whose owner differs between two versions, in values of the ring's hash function. Absent =
+// nobody.
+struct MovedRange {
+  uint64_t first = 0;
+  uint64_t last = 0;  // included
+  std::optional<std::string> from;
+  std::optional<std::string> to;
+
+  bool operator==(const MovedRange&) const = default;
+};
+
+// What moved between two versions of a ring.
+struct VersionDiff {
+  Version from;
+  Version to;
+  std::vector<MovedRange> ranges;  // in order, each as long as it can be
+  Movement movement;
+};
+
 // --- Lookups
 
 struct LookupOptions {

@@ -55,7 +55,7 @@ class Cluster:
             os.mkdir(data)
             process = subprocess.Popen(
                 ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--cluster-enabled", "yes", "--dir", data,
-                 "--save", "", "--appendonly", "no", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage",
+                 "--repl-ping-replica-period", "1", "--save", "", "--appendonly", "no", "--cluster-node-timeout", "60000", "--cluster-require-full-coverage",
                  "no"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             test.addCleanup(process.wait)
             test.addCleanup(process.kill)
@@ -73,6 +73,8 @@ class Cluster:
         self.ask(self.ports[-1], "CLUSTER", "REPLICATE", self.ids[0])
         for port in self.ports:
             self.await_answer(port, "slave " + self.ids[0], "CLUSTER", "NODES")
+        # It is told here only once the masters have heard that it has data.
+        self.await_answer(self.ports[0], self.ids[-1], "CLUSTER", "SLOTS")
 
     @staticmethod
     def ask(port, *command, stdin=None):
@@ -206,10 +208,11 @@ class RedisPeerTest(ServerCase):
                 ([one(0, 9, "a"), one(11, SLOTS - 1, "a")], "slot 10 is in none of the ranges"),
                 ([one(0, SLOTS, "a")], "ranges[0]: 0..16384 is not in 0..16383"),
                 ([one(5, 4, "a")], "ranges[0]: 5..4 is not in 0..16383"),
-                ([one(0, SLOTS - 1, "a"), one(7, 7, "b")], "ranges[1]: 7..7 tells slot 7 again"),
+                ([one(0, SLOTS - 1, "a"), one(7, 7, "a")], "ranges[1]: 7..7 tells slot 7 again"),
                 ([one(0, SLOTS - 1, "c")], 'names node "c", which is not in nodes'),
                 ([one(0, SLOTS - 1, "a", "a")], 'names node "a" twice'),
-                ([one(0, SLOTS - 1)], "names no node")):
+                ([one(0, SLOTS - 1)], "names no node"),
+                ([one(0, SLOTS - 1, "b", "a")], 'has the first owner "b", whose weight is 0')):
             self.refused("INVALID_ARGUMENT", self.client.ImportSlots, ring=self.ring, nodes=nodes, ranges=ranges,
                          mentions=[text])
         many = [pb.Node(id="n%d" % i) for i in range(9)]
@@ -219,6 +222,12 @@ class RedisPeerTest(ServerCase):
                      ranges=[one(0, SLOTS - 1, "a")], reason="DUPLICATE_OPERATION")
         self.refused("INVALID_ARGUMENT", self.client.ImportSlots, ring=self.ring, nodes=[pb.Node(id="a", weight=2)],
                      ranges=[one(0, SLOTS - 1, "a")], mentions=["weight 2"])
+        done = subprocess.run([RINGCTL, "ring", "import", self.ring + "-new", "-", "--format", "redis"], text=True,
+                              input="%s 10.0.0.1:7000@17000 master - 0 0 1 connected 0-100\n" % ("a" * 40),
+                              env=environment(self.server.endpoint), capture_output=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("slot 101 is missing", done.stderr)
+        self.refused("NOT_FOUND", self.client.GetRing, ring=self.ring + "-new")
         plan = self.client.ImportSlots(ring=self.ring, nodes=nodes, ranges=[one(8192, SLOTS - 1, "a", "b"),
                                                                             one(0, 8191, "a")],
                                        options=pb.MutationOptions(validate_only=True))

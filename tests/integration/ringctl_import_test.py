@@ -209,7 +209,7 @@ class RingctlImportTest(RingctlCase):
 
     def test_keys_are_bytes(self):
         self.make_in("a,b 1\n", "--preset", "nginx")
-        self.out("verify", self.ring, "-", stdin=b"k\\x00\\xFF\\x09\ta\\x2Cb\n\xff\xfe\ta,b\nlast\ta,b")
+        self.out("verify", self.ring, "-", stdin=b"k\\x00\\xFF\\x09\ta\\x2Cb\n\xff\xfe\ta\\x2Cb\nlast\ta\\x2Cb")
         keys = b"\0".join((b"a\nb", b"\\", b"\x80", b"c\td")) + b"\0"
         self.out("verify", self.ring, "-", stdin=self.run_it("lookup", self.ring, "-", "--null", "-o", "tsv",
                                                              stdin=keys).stdout)

@@ -28,7 +28,7 @@ ALLOWED = {
     "proto/certificates.cc": ['"proto/certificates.h"', '"ring/error.h"', "<openssl/ssl.h>"],
     "server/directory.cc": ['"proto/codec.h"', '"ring/ring.h"', '"server/store.h"', '"ring/mutex.h"', '"ringd/storage/v1/storage.pb.h"'],
     "client/client.cc": ['"proto/status_codec.h"', '"proto/certificates.h"', '"ring/error.h"', '"ring/mutex.h"', '"ringd/v1/directory.grpc.pb.h"', "<thread>", '"client/client.h"'],
-    "client/ringctl/main.cc": ['"client/client.h"', '"client/ringctl/table.h"', "<CLI/CLI.hpp>", "<iostream>"],
+    "client/ringctl/main.cc": ['"client/client.h"', '"client/ringctl/table.h"', '"ring/ring.h"', '"proto/codec.h"', "<CLI/CLI.hpp>", "<iostream>"],
     "client/local/local_ring.cc": ['"ring/ring.h"', '"proto/codec.h"', '"client/client.h"', '"client/local/watch_machine.h"'],
     "tests/server/directory_test.cc": ['"server/directory.h"', '"client/client.h"', '"tests/support/clock.h"', "<gtest/gtest.h>"],
 }
@@ -83,7 +83,7 @@ REFUSED = {
         '"ringd/storage/v1/storage.pb.h"',
         '"tests/support/clock.h"',
     ],
-    "client/ringctl/main.cc": ['"ring/ring.h"', '"proto/codec.h"', '"server/options.h"'],
+    "client/ringctl/main.cc": ['"client/local/local_ring.h"', '"server/options.h"', '"ringd/storage/v1/storage.pb.h"'],
     "client/local/local_ring.cc": ['"server/directory.h"', '"tests/support/clock.h"', '"ringd/storage/v1/storage.pb.h"'],
 }
 

@@ -71,7 +71,8 @@ TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
     EXPECT_EQ(ring::ReasonOf(status), ring::kNotServedYet) << placement.ShortDebugString();
   }
-  v1::Placement label, tag, nameless, no_choice, bits, more_bits, owners;
+  v1::Placement label, tag, nameless, no_choice, bits, more_bits, owners, java;
+  java.mutable_slots()->set_hash(v1::HASH_FUNCTION_JAVA_FNV1);
   bits.mutable_slots()->set_slot_bits(9);
   more_bits.mutable_slots()->set_slot_bits(17);
   more_bits.mutable_slots()->set_hash(v1::HASH_FUNCTION_CRC16);
@@ -84,7 +85,7 @@ TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
   v1::Placement sizes;
   sizes.mutable_preset()->set_preset(v1::PRESET_NGINX);
   sizes.mutable_preset()->set_minimum_ring_size(1'024);
-  for (const v1::Placement& placement : {label, tag, nameless, no_choice, sizes, bits, more_bits, owners}) {
+  for (const v1::Placement& placement : {label, tag, nameless, no_choice, sizes, bits, more_bits, owners, java}) {
     const absl::Status status = FromProto(placement).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << placement.ShortDebugString();
     EXPECT_EQ(ring::ReasonOf(status), ring::kInvalidField) << placement.ShortDebugString();

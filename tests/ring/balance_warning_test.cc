@@ -71,7 +71,7 @@ TEST(BalanceWarning, NamesNodesWithoutASlot) {
   Ring ring = EmptyRing({.placement = SlotsSettings{.slot_bits = 10}, .default_weight = 100});
   ring = With(ring, {Add("big", 65'535), Add("small", 20), Add("idle", 0)});
   EXPECT_THAT(BalanceWarnings(ring),
-              ElementsAre("1 node of weight > 0 own none of 1024 slots, since their share is below one: \"small\""));
+              ElementsAre("1 node of weight > 0 owns none of 1024 slots, since the share is below one: \"small\""));
   ring = With(ring, {Reweigh("small", 65)});
   EXPECT_THAT(BalanceWarnings(ring), IsEmpty());
 }

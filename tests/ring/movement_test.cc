@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,23 @@ TEST(Movement, ANewPointTakesTheArcBeforeIt) {
   EXPECT_THAT(
       RangesOf(RingOf(1, {second, third}), RingOf(1, {first, second, third})),
       ElementsAre(Moved{0, PointOf(first), second, first}, Moved{PointOf(third) + 1, UINT64_MAX, second, first}));
+}
+
+TEST(Movement, RangesCanBeReadInPiecesAndHoldOnToTheirRings) {
+  // The rings have gone when they are read.
+  MovedRanges ranges(RingOf(8, {"a", "b"}), RingOf(8, {"a", "b", "c"}));
+  absl::uint128 moved = 0;
+  uint64_t last = 0;
+  while (const std::optional<MovedRange> range = ranges.Next()) {
+    EXPECT_TRUE(range->first > last || last == 0) << range->first;
+    EXPECT_EQ(range->to->id, "c");
+    EXPECT_NE(range->from->id, "c");
+    moved += absl::uint128(range->last) - range->first + 1;
+    last = range->last;
+  }
+  const Ring after = RingOf(8, {"a", "b", "c"});
+  EXPECT_EQ(moved, after.table()->arcs[after.Find("c")]);
+  EXPECT_FALSE(ranges.Next().has_value());
 }
 
 TEST(Movement, APairIsTheSumOfItsRanges) {

@@ -42,6 +42,7 @@ Request Good() {
   if constexpr (requires { request.set_key(""); }) request.set_key("k");
   if constexpr (requires { request.add_keys(); }) request.add_keys("k");
   if constexpr (requires { request.mutable_version(); }) request.mutable_version()->set_revision(1);
+  if constexpr (requires { request.mutable_from(); }) request.mutable_from()->set_revision(1);
   if constexpr (requires { request.mutable_selector(); }) request.mutable_selector()->mutable_all();
   return request;
 }
@@ -117,10 +118,10 @@ TEST(RequestChecks, TheDefaultsAreThoseOfTheContract) {
 }
 
 TEST(RequestChecks, ARingNameHasItsForm) {
-  auto checks =
-      NamingARing<v1::CreateRingRequest, v1::DeleteRingRequest, v1::AddNodeRequest, v1::RemoveNodeRequest,
-                  v1::UpdateNodeRequest, v1::ApplyChangesRequest, v1::GetRingRequest, v1::LookupRequest,
-                  v1::BatchLookupRequest, v1::UpdateRingRequest, v1::RestoreVersionRequest, v1::ListChangesRequest>();
+  auto checks = NamingARing<v1::CreateRingRequest, v1::DeleteRingRequest, v1::AddNodeRequest, v1::RemoveNodeRequest,
+                            v1::UpdateNodeRequest, v1::ApplyChangesRequest, v1::GetRingRequest, v1::LookupRequest,
+                            v1::BatchLookupRequest, v1::UpdateRingRequest, v1::RestoreVersionRequest,
+                            v1::ListChangesRequest, v1::DiffVersionsRequest>();
   checks.push_back([](const std::string& ring) {
     return With<v1::WatchRequest>([&](auto& r) { r.mutable_selector()->mutable_names()->add_rings(ring); });
   });
@@ -339,6 +340,14 @@ TEST(RequestChecks, AVersionToRestoreHasARevision) {
                   r.mutable_version()->set_revision(0);
                 }),
                 {"version is 7/0", "at least 1"});
+}
+
+TEST(RequestChecks, VersionsToCompareHaveARevisionAndFromIsNamed) {
+  using Request = v1::DiffVersionsRequest;
+  EXPECT_TRUE(With<Request>([](auto& r) { r.mutable_to()->set_revision(1); }).ok());
+  ExpectInvalid(With<Request>([](auto& r) { r.clear_from(); }), {"r1", "from is missing"});
+  ExpectInvalid(With<Request>([](auto& r) { r.mutable_from()->set_revision(0); }), {"from is 0/0", "at least 1"});
+  ExpectInvalid(With<Request>([](auto& r) { r.mutable_to()->set_epoch(7); }), {"to is 7/0", "at least 1"});
 }
 
 TEST(RequestChecks, ATokenOfAHistoryIsOneThatWasAnswered) {

@@ -30,6 +30,7 @@ TEST(ExpectedOwner, TakesAnyKey) {
 
 TEST(ExpectedOwner, RefusesALineOfAnotherForm) {
   EXPECT_THAT(Error(""), HasSubstr("0 tabs"));
+  EXPECT_THAT(Error("key\tn1,n2"), HasSubstr("several owners"));
   EXPECT_THAT(Error("key"), HasSubstr("0 tabs"));
   EXPECT_THAT(Error("key\tn1\t"), HasSubstr("2 tabs"));
   EXPECT_THAT(Error("k\\ey\tn1"), HasSubstr("backslash"));

@@ -35,7 +35,7 @@ TEST(RedisClusterFile, ReadsClusterNodes) {
                    " 10.0.0.2:7000@17000,host-b master - 0 1 2 connected 100-199 201-16383\n" + kC +
                    " 10.0.0.3:7000@17000 slave " + kA + " 0 1 1 connected\n" + std::string(40, 'd') +
                    " 10.0.0.4:7000@17000 master,fail - 0 1 1 disconnected\n"),
-            "a=10.0.0.1:7000 b=10.0.0.2:7000 c=10.0.0.3:7000 w0 0..99:a:c 200..200:a:c 100..199:b 201..16383:b ");
+            "a=10.0.0.1:7000 b=10.0.0.2:7000 c=10.0.0.3:7000 w0 0..99:a:c 100..199:b 200..200:a:c 201..16383:b ");
 }
 
 TEST(RedisClusterFile, ReadsClusterSlotsOfAPipe) {

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "client/ringctl/argument_values.h"
+#include "client/ringctl/command_tree.h"
+#include "client/ringctl/escape.h"
+#include "client/ringctl/version_text.h"
+
+namespace ringd::ctl {
+
+// Flags of a command with values of some types, which are set where they are given.
+
+// Assign sets a value that was read, or says why there is none.
+template <typename T, typename Target>
+absl::Status Assign(absl::StatusOr<T> value, Target* target) {
+  if (!value.ok()) return value.status();
+  *target = *std::move(value);
+  return absl::OkStatus();
+}
+
+template <typename Text>
+void AddText(CommandTree& tree, CommandTree::Node* node, const Flag& flag, Text* value) {
+  tree.AddFlag(node, flag, [value](const std::string& text) {
+    *value = text;
+    return absl::OkStatus();
+  });
+}
+
+inline void AddNumber(CommandTree& tree, CommandTree::Node* node, const std::string& name,
+                      std::optional<uint32_t>* value, const std::string& help) {
+  tree.AddFlag(node, {name, "N", help}, [what = name.substr(2), value](const std::string& text) {
+    return Assign(ParseWireNumber(what, text), value);
+  });
+}
+
+inline void AddVersion(CommandTree& tree, CommandTree::Node* node, const std::string& name,
+                       std::optional<v1::Version>* value, const std::string& help) {
+  tree.AddFlag(node, {name, "E/R", help}, [name, value](const std::string& text) {
+    *value = ParseVersion(text);
+    if (*value) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        fmt::format("{} {} is not EPOCH/REVISION, two numbers below 2^64", name, Quoted(text)));
+  });
+}
+
+}  // namespace ringd::ctl

@@ -4,13 +4,19 @@
 #include <numeric>
 #include <utility>
 
+#include "ring/slot_order.h"
+
 namespace ringd::ring {
 namespace {
 
 constexpr uint32_t kNobody = SlotTable::kNobody;
 
 // Trades stand if they make up for one part in so many of what nodes are off their targets.
-constexpr uint64_t kLeastGain = 16;
+constexpr uint64_t kLeastGain = 64;
+// Relays are tried while more than one in so many memberships is off.
+constexpr uint64_t kTolerance = 1000;
+// The first rounds do nearly all. The bound is for the worst case: each is up to eight passes over all slots.
+constexpr int kMostRounds = 4;
 
 // By how much each of `from` is above its counterpart.
 std::vector<uint32_t> Above(std::span<const uint32_t> from, std::span<const uint32_t> counterparts) {
@@ -23,14 +29,14 @@ uint64_t Sum(std::span<const uint32_t> numbers) { return std::accumulate(numbers
 
 }  // namespace
 
-LaterRanks::LaterRanks(size_t slots, uint32_t owners, std::span<const SlotMember> members,
-                       std::vector<uint32_t>& places)
+LaterRanks::LaterRanks(size_t slots, uint32_t owners, std::span<const SlotNode> members, std::vector<uint32_t>& places)
     : slots_(slots),
       owners_(owners),
       members_(members),
       spread_(SpreadOf(owners, members)),
       places_(places),
-      count_(members.size()) {
+      count_(members.size()),
+      fixed_(slots, 1) {
   for (const MemberTarget& target : MemberTargets(slots, spread_, members)) {
     least_.push_back(target.least);
     most_.push_back(target.most);
@@ -72,7 +78,8 @@ void LaterRanks::PutFirst(std::span<const uint32_t> owners) {
       if (node != owner) Append(list, node);
     }
     if (!old.Has(owner)) ++count_[owner];
-    Trim(list, former != owner && former != kNobody);
+    Trim(list, former != owner);
+    if (former == kNobody && !old.Has(owner) && list.size() > 1) fixed_[slot] = 2;
     Write(slot, list);
   }
 }
@@ -120,18 +127,20 @@ void LaterRanks::Fill() {
   SlotDealer dealer(members_, Above(most_, count_));
   while (!open.empty()) {
     bool dealt = false;
-    const auto is_full_now = [&](uint32_t slot) {
+    std::vector<uint32_t> still_open;
+    // One place of each, rank after rank.
+    for (const uint32_t slot : open) {
       SlotList list = Read(slot);
       const uint32_t node = dealer.Deal(list, RuleFor(list));
-      if (node == kNobody) return false;
-      dealt = true;
-      ++count_[node];
-      Append(list, node);
-      Write(slot, list);
-      return list.size() == spread_.members;
-    };
-    // One place of each, rank after rank.
-    open.erase(std::remove_if(open.begin(), open.end(), is_full_now), open.end());
+      if (node != kNobody) {
+        dealt = true;
+        ++count_[node];
+        Append(list, node);
+        Write(slot, list);
+      }
+      if (list.size() < spread_.members) still_open.push_back(slot);
+    }
+    open = std::move(still_open);
     // The nodes that are below their targets are in these slots already, or of the wrong zones: any others, then, and
     // Trade puts it right.
     if (!dealt) dealer = SlotDealer(members_, most_);
@@ -139,11 +148,12 @@ void LaterRanks::Fill() {
 }
 
 void LaterRanks::Trade() {
+  const uint64_t tolerance = slots_ * spread_.members / kTolerance;
   bool nearer = true;
-  while (nearer) {
+  for (int round = 0; nearer && round < kMostRounds; ++round) {
     nearer = Try([&] { TradeDirectly(); });
-    if (Try([&] { TradeSurplusByRelays(); })) nearer = true;
-    if (Try([&] { TradeShortageByRelays(); })) nearer = true;
+    if (Distance() > tolerance && Try([&] { TradeSurplusByRelays(); })) nearer = true;
+    if (Distance() > tolerance && Try([&] { TradeShortageByRelays(); })) nearer = true;
   }
 }
 
@@ -201,10 +211,19 @@ void LaterRanks::TradeAway(std::vector<uint32_t> keep, std::span<const uint32_t>
   }
 }
 
+bool LaterRanks::MayTrade(size_t slot, std::span<const uint32_t> keep) const {
+  for (size_t rank = fixed_[slot]; rank < spread_.members; ++rank) {
+    const uint32_t node = places_[slot * owners_ + rank];
+    if (count_[node] > keep[node]) return true;
+  }
+  return false;
+}
+
 size_t LaterRanks::TradeSlot(size_t slot, std::span<const uint32_t> keep, SlotDealer& takers) {
+  if (!MayTrade(slot, keep)) return 0;
   SlotList list = Read(slot);
   size_t trades = 0;
-  for (size_t rank = list.size() - 1; rank > 0; --rank) {
+  for (size_t rank = list.size() - 1; rank >= fixed_[slot]; --rank) {
     const uint32_t giver = list.node(rank);
     if (count_[giver] <= keep[giver]) continue;
     SlotList others = list;

@@ -14,28 +14,23 @@
 
 namespace ringd::ring {
 
-// Of 0..slots-1 in an order in which any first part is spread over the whole (the bits of a counter, reversed), the one
-// after `slot`; after the last, 0. REQUIRES slots to be a power of two.
-inline size_t NextScattered(size_t slot, size_t slots) {
-  size_t bit = slots >> 1;
-  for (; (slot & bit) != 0; bit >>= 1) slot ^= bit;
-  return slot | bit;
-}
-
 class LaterRanks {
  public:
   // `places` are those of a table of `slots` slots and `owners` owners, with nobody in the place of each node that is
   // gone or has no weight. They are changed in place, and must live as long as this. REQUIRES a node with weight.
-  LaterRanks(size_t slots, uint32_t owners, std::span<const SlotMember> members, std::vector<uint32_t>& places);
+  LaterRanks(size_t slots, uint32_t owners, std::span<const SlotNode> members, std::vector<uint32_t>& places);
 
   // Puts owners[slot] in front in every slot, and drops members that are one too many or stand where a missing zone
-  // should. The others close ranks, so a former owner is the second; it is the last that is dropped.
+  // should. The others close ranks, so a former owner, else the first that it left behind, is the second; it is the
+  // last that is dropped.
   void PutFirst(std::span<const uint32_t> owners);
-  // Fills the places that are free, from the nodes furthest below their targets.
+  // Deals the places that are free to the nodes that are below their targets, in turns, in proportion to what each
+  // needs; where none of them may join a slot, to any others.
   void Fill();
-  // Replaces members above their targets by nodes below theirs, directly where a slot allows that, else by way of other
-  // nodes; until all are at their targets or the next round of it would bring them no nearer by a sixteenth. So the
-  // rounds are few, and what one call leaves the next leaves too.
+  // Replaces members above their targets by nodes below theirs, directly where a slot allows that, and then, while more
+  // than a thousandth is off, by way of other nodes. In four rounds at most, and none after one that brings
+  // nothing nearer by one in 64. Where a lost owner's place went to a node from outside, the second stays: it has the
+  // data. (A later change may replace it. By then the owner has the data too.)
   void Trade();
 
  private:
@@ -64,17 +59,20 @@ class LaterRanks {
   void TradeShortageByRelays();
   // Nodes give away all but what they are to keep, to those that need members. Who needs any gives none.
   void TradeAway(std::vector<uint32_t> keep, std::span<const uint32_t> needs);
+  // Whether the slot has a member that may go.
+  bool MayTrade(size_t slot, std::span<const uint32_t> keep) const;
   // All such replacements in one slot; how many they were.
   size_t TradeSlot(size_t slot, std::span<const uint32_t> keep, SlotDealer& takers);
 
   const size_t slots_;
   const uint32_t owners_;
-  const std::span<const SlotMember> members_;
+  const std::span<const SlotNode> members_;
   const SlotSpread spread_;
   std::vector<uint32_t>& places_;
   std::vector<uint32_t> least_;  // targets, by node
   std::vector<uint32_t> most_;
   std::vector<uint32_t> count_;  // of how many slots a node is a member
+  std::vector<uint8_t> fixed_;   // by slot, how many of its first members are not to be traded
 };
 
 }  // namespace ringd::ring

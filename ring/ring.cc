@@ -66,9 +66,9 @@ size_t LeastMembers(const SlotTable& table) {
 }
 
 // Nodes as the leveller of slots sees them.
-std::vector<SlotMember> MembersOf(std::span<const NodePtr> nodes) {
+std::vector<SlotNode> MembersOf(std::span<const NodePtr> nodes) {
   std::unordered_map<std::string_view, uint32_t> numbers;
-  std::vector<SlotMember> members;
+  std::vector<SlotNode> members;
   members.reserve(nodes.size());
   for (const NodePtr& node : nodes) {
     const uint32_t zone = numbers.try_emplace(node->zone, static_cast<uint32_t>(numbers.size())).first->second;

@@ -11,11 +11,7 @@ namespace {
 constexpr uint64_t kEnd = uint64_t{1} << 40;
 
 constexpr auto kIsLater = [](const auto& a, const auto& b) {
-  if constexpr (requires { a.node; }) {
-    return std::tie(b.due, b.node) < std::tie(a.due, a.node);
-  } else {
-    return std::tie(b.due, b.zone) < std::tie(a.due, a.zone);
-  }
+  return std::tie(b.due, b.node) < std::tie(a.due, a.node);
 };
 
 template <typename Heap>
@@ -34,7 +30,7 @@ void Push(Heap& heap, const typename Heap::value_type& entry) {
 
 }  // namespace
 
-SlotDealer::SlotDealer(std::span<const SlotMember> members, std::span<const uint32_t> needs) {
+SlotDealer::SlotDealer(std::span<const SlotNode> members, std::span<const uint32_t> needs) {
   for (uint32_t node = 0; node < members.size(); ++node) {
     if (needs[node] == 0) continue;
     const uint32_t zone = members[node].zone;
@@ -53,12 +49,14 @@ SlotDealer::Turn SlotDealer::Spaced(Turn turn) {
 }
 
 void SlotDealer::PushZone(uint32_t zone) {
-  if (!turns_[zone].empty()) Push(zones_, ZoneTurn{.due = turns_[zone].front().due, .zone = zone});
+  if (turns_[zone].empty()) return;
+  const Turn& next = turns_[zone].front();
+  Push(zones_, ZoneTurn{.due = next.due, .node = next.node, .zone = zone});
 }
 
 uint32_t SlotDealer::Deal(const SlotList& list, ZoneRule rule) {
   // A zone is passed over only for a member that the slot has of it.
-  std::array<uint32_t, kMaxSlotOwners + 1> passed;
+  std::array<uint32_t, kMaxSlotOwners + 1> passed{};
   size_t passed_count = 0;
   uint32_t node = SlotTable::kNobody;
   while (!zones_.empty() && node == SlotTable::kNobody) {
@@ -76,7 +74,7 @@ uint32_t SlotDealer::Deal(const SlotList& list, ZoneRule rule) {
 
 uint32_t SlotDealer::DealInZone(uint32_t zone, const SlotList& list) {
   std::vector<Turn>& turns = turns_[zone];
-  std::array<Turn, kMaxSlotOwners + 1> passed;
+  std::array<Turn, kMaxSlotOwners + 1> passed{};
   size_t passed_count = 0;
   while (!turns.empty() && list.Has(turns.front().node)) passed[passed_count++] = Pop(turns);
   uint32_t node = SlotTable::kNobody;

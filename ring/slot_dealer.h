@@ -25,12 +25,13 @@ enum class ZoneRule : uint32_t {
 class SlotDealer {
  public:
   // needs[i] is how many places are to be dealt to node i. REQUIRES needs of at most 2^20.
-  SlotDealer(std::span<const SlotMember> members, std::span<const uint32_t> needs);
+  SlotDealer(std::span<const SlotNode> members, std::span<const uint32_t> needs);
 
   // Whether every need is met.
   bool done() const { return zones_.empty(); }
   // The node that gets a place in the slot that has this list: of the zones that may join it, the one whose next node
-  // is due first, and of that the first that is no member. SlotTable::kNobody when no node that needs a place may join.
+  // is due first (of two due at once, the one of the lower index: the numbers of zones do not count), and of that the
+  // first that is no member. SlotTable::kNobody when no node that needs a place may join.
   // Takes O(members of the slot * log(nodes)).
   uint32_t Deal(const SlotList& list, ZoneRule rule);
 
@@ -42,8 +43,10 @@ class SlotDealer {
     uint32_t dealt = 0;  // it got so many
     uint32_t need = 0;   // of so many
   };
+  // Of the zone's next node.
   struct ZoneTurn {
-    uint64_t due;  // of the zone's next node
+    uint64_t due;
+    uint32_t node;
     uint32_t zone;
   };
 

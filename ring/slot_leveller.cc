@@ -5,6 +5,7 @@
 
 #include "ring/later_ranks.h"
 #include "ring/slot_dealer.h"
+#include "ring/slot_order.h"
 
 namespace ringd::ring {
 namespace {
@@ -13,7 +14,7 @@ constexpr uint32_t kNobody = SlotTable::kNobody;
 
 // The places by new index; nobody's where the node is gone or has no weight.
 std::vector<uint32_t> Renumbered(const SlotTable& table, std::span<const uint32_t> new_index,
-                                 std::span<const SlotMember> members) {
+                                 std::span<const SlotNode> members) {
   std::vector<uint32_t> index(new_index.begin(), new_index.end());
   for (uint32_t& node : index) {
     if (node != kNobody && members[node].weight == 0) node = kNobody;
@@ -25,10 +26,17 @@ std::vector<uint32_t> Renumbered(const SlotTable& table, std::span<const uint32_
   return places;
 }
 
-// Levels the owners of slots: owners that must give slots give, then members take, then all others.
+// How a slot came to be free.
+enum class Freed : uint32_t {
+  kLost,   // its owner is gone, or has no weight
+  kGiven,  // its owner has another too many
+};
+
+// Levels the owners of slots: owners that must give slots give, then members take, lost slots before given ones, as
+// those have no owner to copy from; then all others.
 class OwnerLevelling {
  public:
-  OwnerLevelling(size_t slots, uint32_t places_per_slot, std::span<const SlotMember> members,
+  OwnerLevelling(size_t slots, uint32_t places_per_slot, std::span<const SlotNode> members,
                  std::span<const uint32_t> places)
       : places_per_slot_(places_per_slot), members_(members), places_(places), owners_(slots), held_(members.size()) {
     for (size_t slot = 0; slot < slots; ++slot) {
@@ -40,7 +48,10 @@ class OwnerLevelling {
 
   std::vector<uint32_t> Run() {
     Give();
-    if (places_per_slot_ > 1) TakeByMembers();
+    if (places_per_slot_ > 1) {
+      TakeByMembers(Freed::kLost);
+      TakeByMembers(Freed::kGiven);
+    }
     Deal();
     return std::move(owners_);
   }
@@ -76,11 +87,12 @@ class OwnerLevelling {
   }
 
   // The order is scattered, so that a node with more such slots than it needs takes them all round the circle.
-  void TakeByMembers() {
+  void TakeByMembers(Freed freed) {
     size_t slot = 0;
     for (size_t i = 0; i < owners_.size(); ++i, slot = NextScattered(slot, owners_.size())) {
       if (owners_[slot] != kNobody) continue;
-      const std::span<const uint32_t> places = places_.subspan(slot * places_per_slot_, places_per_slot_);
+      const std::span<const uint32_t> places = PlacesOf(slot);
+      if ((places.front() == kNobody) != (freed == Freed::kLost)) continue;
       const auto taker = std::find_if(places.begin(), places.end(),
                                       [&](uint32_t node) { return node != kNobody && needs_[node] > 0; });
       if (taker == places.end()) continue;
@@ -89,16 +101,27 @@ class OwnerLevelling {
     }
   }
 
-  // No node that still needs slots is a member of those that are left.
+  // No node that still needs slots is a member of those that are left. A new owner of a zone that the slot has would
+  // push out the member of that zone, who has the data: others go first.
   void Deal() {
     SlotDealer dealer(members_, needs_);
-    for (uint32_t& owner : owners_) {
-      if (owner == kNobody) owner = dealer.Deal(SlotList(), ZoneRule::kAny);
+    for (size_t slot = 0; slot < owners_.size(); ++slot) {
+      if (owners_[slot] != kNobody) continue;
+      SlotList list;
+      for (const uint32_t node : PlacesOf(slot)) {
+        if (node != kNobody) list.Append(node, members_[node].zone);
+      }
+      owners_[slot] = dealer.Deal(list, ZoneRule::kNewToSlot);
+      if (owners_[slot] == kNobody) owners_[slot] = dealer.Deal(list, ZoneRule::kAny);
     }
   }
 
+  std::span<const uint32_t> PlacesOf(size_t slot) const {
+    return places_.subspan(slot * places_per_slot_, places_per_slot_);
+  }
+
   const uint32_t places_per_slot_;
-  const std::span<const SlotMember> members_;
+  const std::span<const SlotNode> members_;
   const std::span<const uint32_t> places_;
   std::vector<uint32_t> owners_;  // by slot; kNobody while it is to be dealt
   std::vector<uint32_t> held_;    // by node, before
@@ -108,7 +131,7 @@ class OwnerLevelling {
 
 }  // namespace
 
-SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotMember> members) {
+SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotNode> members) {
   std::vector<uint32_t> places = Renumbered(before, new_index, members);
   std::vector<uint32_t> owners = OwnerLevelling(before.slot_count(), before.owners(), members, places).Run();
   if (owners.front() == kNobody) return SlotTable(before.slot_bits(), before.owners());

@@ -25,12 +25,15 @@ namespace ringd::ring {
 // Members behind the owner, where the table has more than one place a slot: as many as there are places, or as weighted
 // nodes where those are fewer; no two alike; from as many zones as there are, up to one each; level as far as that
 // allows (MemberTargets). Who is a member stays one where it can. A slot that loses its owner goes to the first of its
-// members that has still to take slots, and only then to another node; an owner that gives a slot away and has weight
-// stays a member of it, unless its zone may not or it is a member of more slots than it should be.
+// members that has still to take slots; slots that owners give come after those that have lost theirs. Only then come
+// nodes from outside, those of zones that the slot has not before others. A slot that lost its owner to one from
+// outside keeps the first member that has weight (it has the data), unless it has but one place, or that member must go
+// as it is of the new owner's zone. That comes before level: what is off for it, the next change levels. An owner that
+// gives a slot away stays a member of it, unless its zone may not or it is a member of more slots than it should be.
 //
-// With nothing changed the result is equal to `before`, if that is a result of this function.
-// Cost: linear in places, times the logarithm of nodes for those that change, and two passes or so over all slots that
-// look at each pair of members.
-SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotMember> members);
+// With nothing changed no slot changes owner, and nothing changes at all where members are at their targets.
+// Cost: linear in places, times the logarithm of nodes for those that change; with members behind the owner, passes
+// over all slots: two where replacements that are direct level them, and at most 32 (LaterRanks::Trade).
+SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotNode> members);
 
 }  // namespace ringd::ring

@@ -47,8 +47,8 @@ class SlotList {
 
  private:
   // One more than a slot has: a new owner comes in before another member goes.
-  std::array<uint32_t, kMaxSlotOwners + 1> nodes_;
-  std::array<uint32_t, kMaxSlotOwners + 1> zones_;
+  std::array<uint32_t, kMaxSlotOwners + 1> nodes_{};
+  std::array<uint32_t, kMaxSlotOwners + 1> zones_{};
   size_t size_ = 0;
 };
 

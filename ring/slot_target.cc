@@ -8,14 +8,14 @@
 namespace ringd::ring {
 namespace {
 
-uint64_t WeightOf(std::span<const SlotMember> members) {
+uint64_t WeightOf(std::span<const SlotNode> members) {
   return std::accumulate(members.begin(), members.end(), uint64_t{0},
-                         [](uint64_t sum, const SlotMember& member) { return sum + member.weight; });
+                         [](uint64_t sum, const SlotNode& member) { return sum + member.weight; });
 }
 
-std::vector<uint64_t> ZoneWeights(std::span<const SlotMember> members) {
+std::vector<uint64_t> ZoneWeights(std::span<const SlotNode> members) {
   std::vector<uint64_t> weights;
-  for (const SlotMember& member : members) {
+  for (const SlotNode& member : members) {
     if (member.zone >= weights.size()) weights.resize(member.zone + size_t{1});
     weights[member.zone] += member.weight;
   }
@@ -52,6 +52,8 @@ Fraction SolveLambda(Line line, std::vector<Event> events, uint64_t total) {
       line.weight += event.at;
     } else {
       line.fixed += 1;
+      // Below 0 for a moment, where the only node of a zone stops as the zone starts, and its event comes first. The
+      // sum above is right modulo 2^64 all the same.
       line.weight -= event.at;
     }
   }
@@ -72,7 +74,7 @@ Fraction LambdaOfCappedZones(const SlotSpread& spread, std::span<const uint64_t>
 
 // A zone's part is 1 at first and then grows; that of a node stops at 1. A node stops only when its zone has started.
 Fraction LambdaOfCappedNodes(const SlotSpread& spread, std::span<const uint64_t> zone_weights,
-                             std::span<const SlotMember> members) {
+                             std::span<const SlotNode> members) {
   std::vector<Event> events;
   Line line;
   for (const uint64_t weight : zone_weights) {
@@ -80,7 +82,7 @@ Fraction LambdaOfCappedNodes(const SlotSpread& spread, std::span<const uint64_t>
     events.push_back({.at = weight, .bend = Bend::kStartsToGrow});
     line.fixed += 1;
   }
-  for (const SlotMember& member : members) {
+  for (const SlotNode& member : members) {
     if (member.weight > 0) events.push_back({.at = member.weight, .bend = Bend::kStopsGrowing});
   }
   return SolveLambda(line, std::move(events), spread.members);
@@ -88,7 +90,7 @@ Fraction LambdaOfCappedNodes(const SlotSpread& spread, std::span<const uint64_t>
 
 }  // namespace
 
-SlotSpread SpreadOf(size_t owners, std::span<const SlotMember> members) {
+SlotSpread SpreadOf(size_t owners, std::span<const SlotNode> members) {
   const std::vector<uint64_t> zone_weights = ZoneWeights(members);
   const auto weighted = std::count_if(members.begin(), members.end(), [](const auto& m) { return m.weight > 0; });
   const auto zones = std::count_if(zone_weights.begin(), zone_weights.end(), [](uint64_t w) { return w > 0; });
@@ -98,7 +100,7 @@ SlotSpread SpreadOf(size_t owners, std::span<const SlotMember> members) {
   return spread;
 }
 
-std::vector<uint32_t> OwnerQuotas(size_t slots, std::span<const SlotMember> members, std::span<const uint32_t> held) {
+std::vector<uint32_t> OwnerQuotas(size_t slots, std::span<const SlotNode> members, std::span<const uint32_t> held) {
   std::vector<uint32_t> quotas(members.size());
   const uint64_t total = WeightOf(members);
   if (total == 0) return quotas;
@@ -123,7 +125,7 @@ std::vector<uint32_t> OwnerQuotas(size_t slots, std::span<const SlotMember> memb
   return quotas;
 }
 
-std::vector<MemberTarget> MemberTargets(size_t slots, const SlotSpread& spread, std::span<const SlotMember> members) {
+std::vector<MemberTarget> MemberTargets(size_t slots, const SlotSpread& spread, std::span<const SlotNode> members) {
   std::vector<MemberTarget> targets(members.size());
   if (spread.members == 0) return targets;
   const std::vector<uint64_t> zone_weights = ZoneWeights(members);
@@ -131,7 +133,7 @@ std::vector<MemberTarget> MemberTargets(size_t slots, const SlotSpread& spread, 
   const Fraction lambda =
       zones_capped ? LambdaOfCappedZones(spread, zone_weights) : LambdaOfCappedNodes(spread, zone_weights, members);
   for (size_t node = 0; node < members.size(); ++node) {
-    const SlotMember& member = members[node];
+    const SlotNode& member = members[node];
     if (member.weight == 0) continue;
     const uint64_t zone_weight = zone_weights[member.zone];
     const bool lambda_is_less = lambda.above * zone_weight < lambda.below;

@@ -10,9 +10,11 @@
 namespace ringd::ring {
 
 // A node as far as its slots depend on it.
-struct SlotMember {
+struct SlotNode {
   uint32_t weight = 0;
-  uint32_t zone = 0;  // nodes of one zone have one number; numbers count from 0, so the largest is small
+  // Nodes of one zone have one number, and those without a zone share one too. Numbers count from 0, so the largest is
+  // small. Which number a zone has does not matter, only who shares it.
+  uint32_t zone = 0;
 };
 
 // What the members of each slot have in common.
@@ -20,12 +22,12 @@ struct SlotSpread {
   size_t members = 0;  // how many a slot has: `owners`, or all nodes of weight > 0 where they are fewer
   size_t zones = 0;    // from how many zones they come: one each, or all zones with a node of weight > 0
 };
-SlotSpread SpreadOf(size_t owners, std::span<const SlotMember> members);
+SlotSpread SpreadOf(size_t owners, std::span<const SlotNode> members);
 
 // How many slots each node owns: its exact weighted share, rounded down or up. They sum to `slots`, or to 0 where no
 // node has weight. `held` is how many each owns now; who is rounded up is chosen so that the fewest slots change owner,
 // then by the larger remainder, then by index.
-std::vector<uint32_t> OwnerQuotas(size_t slots, std::span<const SlotMember> members, std::span<const uint32_t> held);
+std::vector<uint32_t> OwnerQuotas(size_t slots, std::span<const SlotNode> members, std::span<const uint32_t> held);
 
 // Of how many slots a node should be a member (its own among them): an exact share, rounded down and up.
 struct MemberTarget {
@@ -37,6 +39,6 @@ struct MemberTarget {
 // from one zone) a node of weight w in a zone of weight W has slots * w * min(lambda, 1 / W); otherwise (no zone
 // missing in a slot) slots * min(1, w * max(lambda, 1 / W)). Lambda is what makes the shares sum to slots *
 // spread.members. REQUIRES the spread to be that of `members`. Cost: a sort of the nodes.
-std::vector<MemberTarget> MemberTargets(size_t slots, const SlotSpread& spread, std::span<const SlotMember> members);
+std::vector<MemberTarget> MemberTargets(size_t slots, const SlotSpread& spread, std::span<const SlotNode> members);
 
 }  // namespace ringd::ring

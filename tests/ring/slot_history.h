@@ -17,7 +17,7 @@
 
 namespace ringd::ring {
 
-using SlotNodes = std::map<uint32_t, SlotMember>;  // by id
+using SlotNodes = std::map<uint32_t, SlotNode>;  // by id
 
 // `count` nodes of ids 0, 1, ... and one weight, in zones 0, 1, ..., zones - 1, 0, ...
 inline SlotNodes EqualNodes(uint32_t count, uint32_t zones = 1, uint32_t weight = 100) {
@@ -26,8 +26,8 @@ inline SlotNodes EqualNodes(uint32_t count, uint32_t zones = 1, uint32_t weight 
   return nodes;
 }
 
-inline std::vector<SlotMember> MembersOf(const SlotNodes& nodes) {
-  std::vector<SlotMember> members;
+inline std::vector<SlotNode> MembersOf(const SlotNodes& nodes) {
+  std::vector<SlotNode> members;
   for (const auto& [id, member] : nodes) members.push_back(member);
   return members;
 }
@@ -128,6 +128,35 @@ inline uint64_t NewMembers(const SlotState& before, const SlotState& after) {
     }
   }
   return gained;
+}
+
+// The members that a slot had before and that are there now, with weight: they have its data.
+inline std::vector<uint32_t> Survivors(const std::vector<uint32_t>& was, const SlotNodes& nodes) {
+  std::vector<uint32_t> survivors;
+  for (const uint32_t id : was) {
+    const auto node = nodes.find(id);
+    if (node != nodes.end() && node->second.weight > 0) survivors.push_back(id);
+  }
+  return survivors;
+}
+
+// Whether none of these survivors is a member now.
+inline bool IsBereft(const std::vector<uint32_t>& is, const std::vector<uint32_t>& survivors) {
+  return std::none_of(survivors.begin(), survivors.end(),
+                      [&](uint32_t id) { return std::find(is.begin(), is.end(), id) != is.end(); });
+}
+
+// Slots that changed owner and have no member left that has the data, though there are nodes that have it.
+inline uint64_t SlotsBereft(const SlotState& before, const SlotState& after) {
+  const auto was = before.Ids();
+  const auto is = after.Ids();
+  uint64_t bereft = 0;
+  for (size_t slot = 0; slot < was.size(); ++slot) {
+    const std::vector<uint32_t> survivors = Survivors(was[slot], after.nodes);
+    if (survivors.empty() || was[slot].front() == is[slot].front()) continue;
+    if (IsBereft(is[slot], survivors)) ++bereft;
+  }
+  return bereft;
 }
 
 // The least number of slots that must change owner: the larger of what nodes have to give and what they have to take.

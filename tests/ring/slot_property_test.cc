@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ring/slot_moves.h"
+#include "tests/ring/member_shares.h"
 #include "tests/ring/slot_history.h"
 
 namespace ringd::ring {
@@ -16,7 +17,7 @@ namespace {
 class History {
  public:
   explicit History(uint64_t seed)
-      : random_(seed), state_{10 + Below(3), 1 + Below(8)}, zones_(1 + Below(6)), about_(1 + Below(3) * Below(30)) {}
+      : random_(seed), state_{10 + Below(3), 1 + Below(8)}, zones_(1 + Below(6)), about_(About()) {}
 
   uint32_t Below(uint64_t bound) { return static_cast<uint32_t>(random_() % bound); }
   const SlotState& state() const { return state_; }
@@ -35,7 +36,7 @@ class History {
         return 90 + Below(20);
     }
   }
-  SlotMember Node() { return {.weight = Weight(), .zone = Below(zones_)}; }
+  SlotNode Node() { return {.weight = Weight(), .zone = Below(zones_)}; }
   uint32_t SomeId(const SlotNodes& nodes) {
     auto node = nodes.begin();
     std::advance(node, Below(nodes.size()));
@@ -73,6 +74,12 @@ class History {
   void Move(SlotState next) { state_ = std::move(next); }
 
  private:
+  // Often few. A sum of its own, as the operands of one expression are in no order.
+  uint32_t About() {
+    const uint32_t scale = Below(3);
+    return 1 + scale * Below(30);
+  }
+
   std::mt19937_64 random_;
   SlotState state_;
   uint32_t zones_;
@@ -130,9 +137,17 @@ TEST_P(Slots, NoMoreSlotsMoveThanMust) {
   });
 }
 
-TEST_P(Slots, NothingChangedChangesNothing) {
-  ForEachStep(
-      [](const SlotState&, const SlotState& after) { ASSERT_TRUE(after.With(after.nodes).table == after.table); });
+// What a change left off its targets, the next call may bring nearer: see Trade in later_ranks.h.
+TEST_P(Slots, NothingChangedChangesNothingOfALevelTable) {
+  ForEachStep([](const SlotState&, const SlotState& after) {
+    const SlotState again = after.With(after.nodes);
+    if (after.table.owners() == 1 || OffTargets(after) == 0) {
+      ASSERT_TRUE(again.table == after.table);
+    } else {
+      ASSERT_EQ(MovedSlots(after, again), 0u);
+      ASSERT_LE(OffTargets(again), OffTargets(after));
+    }
+  });
 }
 
 TEST_P(Slots, TheSameChangeGivesTheSameTable) {
@@ -187,20 +202,39 @@ TEST_P(Slots, ALostOwnersPlaceGoesToTheNextMemberWhereItsQuotaHasRoom) {
   });
 }
 
-TEST_P(Slots, MembersAreLevel) {
-  ForEachStep([](const SlotState&, const SlotState& after) {
-    if (after.table.owners() == 1) return;
-    const std::vector<SlotMember> members = MembersOf(after.nodes);
-    const SlotSpread spread = SpreadOf(after.table.owners(), members);
-    const std::vector<MemberTarget> targets = MemberTargets(after.table.slot_count(), spread, members);
-    uint64_t off = 0;
-    size_t node = 0;
-    for (const auto& [id, memberships] : after.Memberships()) {
-      const MemberTarget& target = targets[node++];
-      if (memberships > target.most) off += memberships - target.most;
-      if (memberships < target.least) off += target.least - memberships;
+// Where places do not suffice: a slot has but one member, or it has one of each zone and the new owner, the one that
+// quotas left, is of the zone of all that have the data.
+TEST_P(Slots, ASlotWhoseOwnerIsLostKeepsAMemberWhereItHadOne) {
+  ForEachStep([](const SlotState& before, const SlotState& after) {
+    const size_t zones = WeightedZones(after.nodes).size();
+    const auto was = before.Ids();
+    const auto is = after.Ids();
+    for (size_t slot = 0; slot < was.size(); ++slot) {
+      const std::vector<uint32_t> survivors = Survivors(was[slot], after.nodes);
+      if (survivors.empty() || survivors.front() == was[slot].front()) continue;
+      if (!IsBereft(is[slot], survivors) || is[slot].size() == 1) continue;
+      ASSERT_LE(is[slot].size(), zones) << "slot " << slot;
+      const uint32_t zone = after.nodes.at(is[slot].front()).zone;
+      for (const uint32_t id : survivors)
+        ASSERT_EQ(after.nodes.at(id).zone, zone) << "node " << id << ", slot " << slot;
     }
-    ASSERT_LE(off * 100, after.table.slot_count() * spread.members) << "memberships off their targets";
+  });
+}
+
+// But for slots whose lost owner was followed by a node from outside: each keeps a second that has the data.
+TEST_P(Slots, MembersAreLevel) {
+  ForEachStep([](const SlotState& before, const SlotState& after) {
+    if (after.table.owners() == 1) return;
+    const auto was = before.Ids();
+    const auto is = after.Ids();
+    uint64_t kept = 0;
+    for (size_t slot = 0; slot < was.size(); ++slot) {
+      const std::vector<uint32_t> survivors = Survivors(was[slot], after.nodes);
+      if (survivors.empty() || survivors.front() == was[slot].front()) continue;
+      if (std::find(survivors.begin(), survivors.end(), is[slot].front()) == survivors.end()) ++kept;
+    }
+    // One in twenty; most are within a thousandth.
+    ASSERT_LE(OffTargets(after) * 20, MemberCount(after) + 40 * kept) << "memberships off their targets";
   });
 }
 

@@ -8,8 +8,8 @@
 namespace ringd::ring {
 namespace {
 
-std::vector<SlotMember> Weighing(const std::vector<uint32_t>& weights) {
-  std::vector<SlotMember> members;
+std::vector<SlotNode> Weighing(const std::vector<uint32_t>& weights) {
+  std::vector<SlotNode> members;
   for (const uint32_t weight : weights) members.push_back({.weight = weight, .zone = 0});
   return members;
 }
@@ -37,7 +37,7 @@ TEST(OwnerQuotas, HaveNoneForAShareOfLessThanASlotThatIsRoundedDown) {
   for (size_t node = 0; node < quotas.size(); ++node) EXPECT_EQ(quotas[node], node < 1024 ? 1u : 0u);
 }
 
-std::string TargetsOf(size_t owners, const std::vector<SlotMember>& members) {
+std::string TargetsOf(size_t owners, const std::vector<SlotNode>& members) {
   std::string text;
   for (const MemberTarget& target : MemberTargets(1000, SpreadOf(owners, members), members)) {
     text += std::to_string(target.least);

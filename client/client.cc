@@ -98,6 +98,14 @@ class Client::Calls {
     return joined;
   }
 
+  // `request` has the ring and what is looked up.
+  absl::StatusOr<LookupResult> Lookup(v1::LookupRequest& request, const LookupOptions& options) {
+    SetReadOptions(options, request);
+    const auto response = Call(&v1::Directory::Stub::Lookup, request, options_.lookup_timeout);
+    if (!response.ok()) return response.status();
+    return ToValue(*response, options.owners);
+  }
+
   template <class Request, class Response>
   absl::StatusOr<MutationResult> Change(Method<Request, Response> method, Request request,
                                         const MutationOptions& options) {
@@ -210,10 +218,14 @@ absl::StatusOr<LookupResult> Client::Lookup(std::string_view ring, std::string_v
                                             const LookupOptions& options) const {
   auto request = NewRequest<v1::LookupRequest>(ring);
   request.set_key(key.data(), key.size());
-  SetReadOptions(options, request);
-  const auto response = calls_->Call(&v1::Directory::Stub::Lookup, request, calls_->options().lookup_timeout);
-  if (!response.ok()) return response.status();
-  return ToValue(*response, options.owners);
+  return calls_->Lookup(request, options);
+}
+
+absl::StatusOr<LookupResult> Client::LookupPosition(std::string_view ring, uint64_t position,
+                                                    const LookupOptions& options) const {
+  auto request = NewRequest<v1::LookupRequest>(ring);
+  request.set_position(position);
+  return calls_->Lookup(request, options);
 }
 
 absl::StatusOr<BatchLookupResult> Client::BatchLookup(std::string_view ring, std::span<const std::string_view> keys,

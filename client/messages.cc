@@ -62,7 +62,8 @@ Node ToValue(const v1::Node& node) {
              .address = node.address(),
              .zone = node.zone(),
              .hash_key = node.hash_key(),
-             .metadata = {node.metadata().begin(), node.metadata().end()}};
+             .metadata = {node.metadata().begin(), node.metadata().end()},
+             .points = {node.points().begin(), node.points().end()}};
   if (node.has_weight()) value.weight = node.weight();
   return value;
 }
@@ -75,6 +76,9 @@ absl::Status ToMessage(const Placement& placement, v1::Placement* out) {
   } else if (const auto* hashed = std::get_if<HashedPlacement>(&placement)) {
     v1::HashedPlacement* message = out->mutable_hashed();
     if (hashed->points_per_weight.has_value()) message->set_points_per_weight(*hashed->points_per_weight);
+  } else if (const auto* points = std::get_if<PointsPlacement>(&placement)) {
+    v1::PointsPlacement* message = out->mutable_points();
+    if (points->last_position.has_value()) message->set_last_position(*points->last_position);
   } else {
     const std::string& name = std::get<PresetPlacement>(placement).preset;
     const int number = NumberOfName(*v1::Preset_descriptor(), name);
@@ -86,6 +90,7 @@ absl::Status ToMessage(const Placement& placement, v1::Placement* out) {
 
 Placement ToValue(const v1::Placement& placement) {
   if (placement.has_hashed()) return HashedPlacement{.points_per_weight = placement.hashed().points_per_weight()};
+  if (placement.has_points()) return PointsPlacement{.last_position = placement.points().last_position()};
   if (placement.has_preset()) {
     return PresetPlacement{.preset = ShortName(*v1::Preset_descriptor(), placement.preset().preset())};
   }
@@ -211,6 +216,7 @@ void ToMessage(const Node& node, v1::Node* out) {
   out->set_zone(node.zone);
   out->set_hash_key(node.hash_key);
   out->mutable_metadata()->insert(node.metadata.begin(), node.metadata.end());
+  out->mutable_points()->Add(node.points.begin(), node.points.end());
 }
 
 void ToMessage(const Operation& operation, v1::NodeOperation* out) { std::visit(ToOperation{out}, operation); }
@@ -232,6 +238,10 @@ void ToMessage(const UpdateNode& update, v1::Node* node, google::protobuf::Field
   if (update.metadata.has_value()) {
     node->mutable_metadata()->insert(update.metadata->begin(), update.metadata->end());
     mask->add_paths("metadata");
+  }
+  if (update.points.has_value()) {
+    node->mutable_points()->Add(update.points->begin(), update.points->end());
+    mask->add_paths("points");
   }
 }
 

@@ -39,6 +39,20 @@ void ToMessage(const ring::SlotsSettings& settings, v1::SlotsPlacement* out) {
   out->set_hash_tag(settings.hash_tag);
 }
 
+void ToMessage(const ring::PointsSettings& settings, v1::PointsPlacement* out) {
+  out->set_last_position(settings.last_position);
+  out->set_match(static_cast<v1::PointMatch>(settings.match));
+  out->set_tie_rule(static_cast<v1::TieRule>(settings.tie_rule));
+}
+
+ring::PointsSettings ToSettings(const v1::PointsPlacement& points) {
+  ring::PointsSettings settings;
+  if (points.has_last_position()) settings.last_position = points.last_position();
+  if (points.match() != v1::POINT_MATCH_UNSPECIFIED) settings.match = static_cast<ring::PointMatch>(points.match());
+  if (points.tie_rule() != v1::TIE_RULE_UNSPECIFIED) settings.tie_rule = static_cast<ring::TieRule>(points.tie_rule());
+  return settings;
+}
+
 ring::SlotsSettings ToSettings(const v1::SlotsPlacement& slots) {
   ring::SlotsSettings settings;
   if (slots.has_slot_bits()) settings.slot_bits = slots.slot_bits();
@@ -123,6 +137,8 @@ void ToProto(const ring::Placement& placement, v1::Placement* out) {
     ToMessage(*hashed, out->mutable_hashed());
   } else if (const auto* slots = std::get_if<ring::SlotsSettings>(&placement)) {
     ToMessage(*slots, out->mutable_slots());
+  } else if (const auto* points = std::get_if<ring::PointsSettings>(&placement)) {
+    ToMessage(*points, out->mutable_points());
   } else {
     ToMessage(std::get<ring::PresetSettings>(placement), out->mutable_preset());
   }
@@ -143,8 +159,11 @@ absl::StatusOr<ring::Placement> FromProto(const v1::Placement& placement) {
     case v1::Placement::kSlots:
       settings = ToSettings(placement.slots());
       break;
+    case v1::Placement::kPoints:
+      settings = ToSettings(placement.points());
+      break;
     case v1::Placement::KIND_NOT_SET:
-      return ring::InvalidField("placement must be named (slots, hashed or preset)");
+      return ring::InvalidField("placement must be named (slots, hashed, preset or points)");
   }
   if (absl::Status status = ring::CheckPlacement(settings); !status.ok()) return status;
   return settings;
@@ -159,6 +178,7 @@ void ToProto(const ring::Node& node, double share, v1::Node* out) {
   out->mutable_metadata()->insert(node.metadata.begin(), node.metadata.end());
   out->set_join_number(node.join_number);
   out->set_share(share);
+  out->mutable_points()->Add(node.points.begin(), node.points.end());
 }
 
 ring::AddNode FromProto(const v1::Node& node) {
@@ -167,13 +187,14 @@ ring::AddNode FromProto(const v1::Node& node) {
                    .weight = node.weight(),
                    .zone = node.zone(),
                    .hash_key = node.hash_key(),
-                   .metadata = {node.metadata().begin(), node.metadata().end()}},
+                   .metadata = {node.metadata().begin(), node.metadata().end()},
+                   .points = {node.points().begin(), node.points().end()}},
           .default_weight = !node.has_weight()};
 }
 
 absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::protobuf::FieldMask& mask) {
-  if (mask.paths().empty())
-    return ring::InvalidField("update_mask names no path; it takes weight, address, zone, metadata");
+  constexpr std::string_view kPaths = "weight, address, zone, metadata, points";
+  if (mask.paths().empty()) return ring::InvalidField(fmt::format("update_mask names no path; it takes {}", kPaths));
   ring::UpdateNode update{.id = node.id()};
   for (const std::string& path : mask.paths()) {
     if (path == "weight") {
@@ -186,9 +207,10 @@ absl::StatusOr<ring::UpdateNode> FromProto(const v1::Node& node, const google::p
     } else if (path == "metadata") {
       // A mask may name it as often as there is room in a request.
       if (!update.metadata.has_value()) update.metadata.emplace(node.metadata().begin(), node.metadata().end());
+    } else if (path == "points") {
+      if (!update.points.has_value()) update.points.emplace(node.points().begin(), node.points().end());
     } else {
-      return ring::InvalidField(
-          fmt::format("update_mask has the path {}; it takes weight, address, zone, metadata", ring::Quote(path)));
+      return ring::InvalidField(fmt::format("update_mask has the path {}; it takes {}", ring::Quote(path), kPaths));
     }
   }
   return update;
@@ -246,10 +268,6 @@ void ToProto(const ring::SlotMoves& moves, size_t run, v1::SlotMove* out) {
 
 absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotMove>& moves) {
   return MovesOf(moves);
-}
-
-absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotRange>& ranges) {
-  return MovesOf(ranges);
 }
 
 void ToProto(std::span<const uint32_t> places, google::protobuf::RepeatedField<uint32_t>* out) {

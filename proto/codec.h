@@ -45,9 +45,8 @@ void ToProto(const ring::SlotMoves& moves, size_t run, v1::SlotMove* out);
 // As many places a slot as the longest list has. What was before is not told, and nobody's in the result.
 // INVALID_ARGUMENT for a slot of more owners than any ring keeps.
 absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotMove>& moves);
-absl::StatusOr<ring::SlotMoves> FromProto(const google::protobuf::RepeatedPtrField<v1::SlotRange>& ranges);
 
-// Places of slots, between those of SlotTable and those of a Snapshot.
+// Places of slots, between those of SlotTable and the slot_owners of messages.
 void ToProto(std::span<const uint32_t> places, google::protobuf::RepeatedField<uint32_t>* out);
 void AppendPlaces(const google::protobuf::RepeatedField<uint32_t>& slot_owners, std::vector<uint32_t>* places);
 

@@ -99,7 +99,8 @@ std::vector<std::string> BalanceWarnings(const Ring& ring) {
 }
 
 std::vector<std::string> BalanceWarnings(const Settings& settings) {
-  if (SlotShapeOf(settings.placement)) return {};
+  const bool told = std::holds_alternative<PointsSettings>(settings.placement);
+  if (told || SlotShapeOf(settings.placement)) return {};
   std::vector<Node> nodes;
   for (int i = 0; i < kSampleNodes; ++i) {
     Node node{.id = fmt::format("node-{}", i), .weight = settings.default_weight};

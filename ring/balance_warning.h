@@ -18,7 +18,7 @@ namespace ringd::ring {
 std::vector<std::string> BalanceWarnings(const Ring& ring);
 
 // The same, of ten nodes "node-0" to "node-9" of the default weight: what a ring without nodes is to be told. None
-// where they would have more than 200,000 points, and of slots, whose shares are exact.
+// where they would have more than 200,000 points, of slots, whose shares are exact, and where points are told.
 std::vector<std::string> BalanceWarnings(const Settings& settings);
 
 }  // namespace ringd::ring

@@ -18,6 +18,7 @@ static_assert(std::endian::native == std::endian::little, "points and digests ar
 constexpr uint32_t kHashedPlacement = 1;
 constexpr uint32_t kPresetPlacement = 2;
 constexpr uint32_t kSlotsPlacement = 3;
+constexpr uint32_t kPointsPlacement = 4;
 
 template <typename Number>
 void AppendNumber(Number number, std::string& bytes) {
@@ -61,6 +62,13 @@ void Append(const SlotsSettings& placement, std::string& bytes) {
   AppendString(placement.hash_tag, bytes);
 }
 
+void Append(const PointsSettings& placement, std::string& bytes) {
+  AppendNumber(kPointsPlacement, bytes);
+  AppendNumber(placement.last_position, bytes);
+  AppendEnum(placement.match, bytes);
+  AppendEnum(placement.tie_rule, bytes);
+}
+
 std::string Encode(const Settings& settings) {
   std::string bytes;
   std::visit([&](const auto& placement) { Append(placement, bytes); }, settings.placement);
@@ -83,6 +91,8 @@ uint64_t NodeDigest(const Node& node, NodeOrder order) {
     AppendString(value, bytes);
   }
   if (order != NodeOrder::kById) AppendNumber(node.join_number, bytes);
+  if (!node.points.empty()) AppendNumber(uint64_t{node.points.size()}, bytes);
+  for (const uint64_t point : node.points) AppendNumber(point, bytes);
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 

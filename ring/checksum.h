@@ -6,14 +6,16 @@
 // The digest of a node is the hash of these bytes:
 //   string id, string address, u32 weight, string zone, string hash_key (never empty: it defaults to the id),
 //   u32 number of metadata entries, then for each, in bytewise order of the keys: string key, string value
-// and in a ring whose placement reads join numbers (see NodeOrderOf of placement.h): u64 join number.
+// and in a ring whose placement reads join numbers (see NodeOrderOf of placement.h): u64 join number; and for a node
+// that has points of its own: u64 number of them, then each as u64, in order.
 //
 // The checksum of a ring is the hash of these bytes:
-//   u32 kind of placement: 1 hashed, 2 preset, 3 slots
+//   u32 kind of placement: 1 hashed, 2 preset, 3 slots, 4 points
 //   hashed: u32 hash (number of ringd.v1.HashFunction), string label, u32 points_per_weight, u32 match (of PointMatch),
 //   u32 tie_rule (of TieRule), string hash_tag
 //   preset: u32 preset (of Preset), u32 hash, string hash_tag, u64 minimum_ring_size, u64 maximum_ring_size
 //   slots: u32 slot_bits, u32 owners, u32 hash, string hash_tag
+//   points: u64 last_position, u32 match, u32 tie_rule
 //   u32 default_weight
 //   u64 number of nodes, then for each, in bytewise order of the ids: u64 digest
 //   rings of points: u64 number of points, then for each, in order of position: u64 position, u32 node

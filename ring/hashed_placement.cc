@@ -17,18 +17,23 @@ std::string NumberOf(Enum value) {
 
 }  // namespace
 
+absl::Status CheckRules(PointMatch match, TieRule tie_rule) {
+  if (match != PointMatch::kAtOrAfter && match != PointMatch::kStrictlyAfter) {
+    return NotServedYet("point match " + NumberOf(match));
+  }
+  if (tie_rule != TieRule::kNodeId && tie_rule != TieRule::kLaterJoin) {
+    return NotServedYet("tie rule " + NumberOf(tie_rule));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckHashed(const HashedSettings& settings) {
   if (settings.points_per_weight < 1 || settings.points_per_weight > kMaxPointsPerWeight) {
     return InvalidField("points_per_weight " + std::to_string(settings.points_per_weight) + " is out of 1.." +
                         std::to_string(kMaxPointsPerWeight));
   }
   if (!IsKnown(settings.hash)) return NotServedYet("hash function " + NumberOf(settings.hash));
-  if (settings.match != PointMatch::kAtOrAfter && settings.match != PointMatch::kStrictlyAfter) {
-    return NotServedYet("point match " + NumberOf(settings.match));
-  }
-  if (settings.tie_rule != TieRule::kNodeId && settings.tie_rule != TieRule::kLaterJoin) {
-    return NotServedYet("tie rule " + NumberOf(settings.tie_rule));
-  }
+  if (absl::Status known = CheckRules(settings.match, settings.tie_rule); !known.ok()) return known;
   if (absl::Status label = CheckLabel(settings.label); !label.ok()) return label;
   if (settings.points_per_weight > 1 && !LabelTemplate(settings.label).has_index()) {
     return InvalidField("label " + Quote(settings.label) +

@@ -31,6 +31,9 @@ enum class TieRule : uint32_t {
   kLaterJoin = 2,
 };
 
+// INVALID_ARGUMENT, NOT_SERVED_YET, for a number that this build does not know.
+absl::Status CheckRules(PointMatch match, TieRule tie_rule);
+
 inline constexpr std::string_view kDefaultLabel = "{key}#{index}";
 inline constexpr uint32_t kMaxPointsPerWeight = 65'536;
 

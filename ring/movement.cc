@@ -25,7 +25,8 @@ void ForEachChangedNode(const Ring& before, const Ring& after,
                         absl::FunctionRef<void(const Node* old, const Node* now)> visit) {
   const bool joins_matter = NodeOrderOf(before.settings().placement) != NodeOrder::kById;
   const auto have_same_points = [&](const Node& a, const Node& b) {
-    return a.hash_key == b.hash_key && a.weight == b.weight && (!joins_matter || a.join_number == b.join_number);
+    return a.hash_key == b.hash_key && a.weight == b.weight && a.points == b.points &&
+           (!joins_matter || a.join_number == b.join_number);
   };
   const std::vector<NodePtr>& old = before.table()->nodes;
   const std::vector<NodePtr>& now = after.table()->nodes;

@@ -19,6 +19,8 @@ struct Node {
   std::string hash_key;  // never empty inside a Ring: Apply fills in the id
   std::map<std::string, std::string> metadata;
   uint64_t join_number = 0;  // given by the ring, from 1, in the order of adding
+  // In the points placement alone. Inside a Ring in order; when added or updated in any.
+  std::vector<uint64_t> points;
 
   bool operator==(const Node&) const = default;
 };
@@ -44,6 +46,7 @@ struct UpdateNode {
   std::optional<std::string> address;
   std::optional<std::string> zone;
   std::optional<std::map<std::string, std::string>> metadata;
+  std::optional<std::vector<uint64_t>> points;
 };
 
 // Makes a node just this one, hash_key and join number included: adds it, or puts it in the place of the one of its id.

@@ -27,6 +27,7 @@ Circle CircleOf(HashFunction hash) {
 Circle CircleOf(const Placement& placement) {
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return CircleOf(hashed->hash);
   if (const auto* slots = std::get_if<SlotsSettings>(&placement)) return CircleOf(slots->hash);
+  if (const auto* points = std::get_if<PointsSettings>(&placement)) return Circle(points->last_position);
   const PresetTraits& traits = *FindPreset(std::get<PresetSettings>(placement).preset);
   return traits.circle_bits == CircleBits(traits.hash) ? CircleOf(traits.hash)
                                                        : Circle(UINT64_MAX >> (64 - traits.circle_bits));
@@ -34,6 +35,7 @@ Circle CircleOf(const Placement& placement) {
 
 PointMatch MatchOf(const Placement& placement) {
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return hashed->match;
+  if (const auto* points = std::get_if<PointsSettings>(&placement)) return points->match;
   return FindPreset(std::get<PresetSettings>(placement).preset)->match;
 }
 
@@ -60,6 +62,11 @@ void AppendLabelPoints(const HashedSettings& settings, const LabelTemplate& labe
   for (uint64_t i = 0; i < count; ++i) points.emplace_back(place(HashBytes(settings.hash, labels.At(i))), index);
 }
 
+void AppendOwnPoints(const PointPlace& place, const Node& node, uint32_t index, std::vector<Point>& points) {
+  if (node.weight == 0) return;
+  for (const uint64_t value : node.points) points.emplace_back(place(value), index);
+}
+
 // Nodes as in the list of a preset's original: those that joined earlier stand before those that joined later.
 struct PresetList {
   explicit PresetList(std::span<const NodePtr> by_id) : indices(by_id.size()) {
@@ -79,10 +86,16 @@ struct PresetList {
 absl::Status CheckPlacement(const Placement& placement) {
   if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return CheckHashed(*hashed);
   if (const auto* slots = std::get_if<SlotsSettings>(&placement)) return CheckSlots(*slots);
+  if (const auto* points = std::get_if<PointsSettings>(&placement)) return CheckPointsPlacement(*points);
   return CheckPreset(std::get<PresetSettings>(placement));
 }
 
 absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t default_weight) {
+  if (const auto* points = std::get_if<PointsSettings>(&placement)) return CheckNodePoints(*points, node);
+  if (!node.points.empty()) {
+    return InvalidField("node " + Quote(node.id) +
+                        " has points of its own; only a ring of placement points takes them");
+  }
   if (const auto* preset = std::get_if<PresetSettings>(&placement)) {
     return CheckPresetNode(*preset, {node.hash_key, node.weight}, default_weight);
   }
@@ -96,9 +109,11 @@ absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t de
 }
 
 NodeOrder NodeOrderOf(const Placement& placement) {
-  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) {
-    return hashed->tie_rule == TieRule::kLaterJoin ? NodeOrder::kLaterJoinFirst : NodeOrder::kById;
-  }
+  const auto by_rule = [](TieRule rule) {
+    return rule == TieRule::kLaterJoin ? NodeOrder::kLaterJoinFirst : NodeOrder::kById;
+  };
+  if (const auto* hashed = std::get_if<HashedSettings>(&placement)) return by_rule(hashed->tie_rule);
+  if (const auto* points = std::get_if<PointsSettings>(&placement)) return by_rule(points->tie_rule);
   const auto* preset = std::get_if<PresetSettings>(&placement);
   if (preset == nullptr) return NodeOrder::kById;
   const PresetTraits& traits = *FindPreset(preset->preset);
@@ -112,6 +127,10 @@ bool PointsStandAlone(const Placement& placement) {
   if (preset == nullptr) return true;
   const PresetTraits& traits = *FindPreset(preset->preset);
   return !traits.renormalises && !traits.reads_order;
+}
+
+bool WeightGivesPoints(const Placement& placement) {
+  return PointsStandAlone(placement) && !std::holds_alternative<PointsSettings>(placement);
 }
 
 std::optional<SlotShape> SlotShapeOf(const Placement& placement) {
@@ -132,6 +151,11 @@ uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes) 
   if (const auto* preset = std::get_if<PresetSettings>(&placement)) {
     return PresetPointCount(*preset, PresetList(nodes).nodes);
   }
+  if (std::holds_alternative<PointsSettings>(placement)) {
+    return std::accumulate(nodes.begin(), nodes.end(), uint64_t{0}, [](uint64_t sum, const NodePtr& node) {
+      return sum + (node->weight > 0 ? node->points.size() : 0);
+    });
+  }
   uint64_t weight = 0;
   for (const NodePtr& node : nodes) weight += node->weight;
   return Product(weight, std::get<HashedSettings>(placement).points_per_weight);
@@ -149,6 +173,10 @@ std::vector<Point> PointsOf(const Placement& placement, std::span<const NodePtr>
     }
     return points;
   }
+  if (std::holds_alternative<PointsSettings>(placement)) {
+    for (size_t i = 0; i < nodes.size(); ++i) AppendOwnPoints(place, *nodes[i], static_cast<uint32_t>(i), points);
+    return points;
+  }
   const PresetList list(nodes);
   for (const auto& [value, node] : PresetPoints(std::get<PresetSettings>(placement), list.nodes)) {
     points.emplace_back(place(value), list.indices[node]);
@@ -163,25 +191,29 @@ void AppendPointsOf(const Placement& placement, const Node& node, uint32_t index
     AppendLabelPoints(*hashed, LabelTemplate(hashed->label), place, node, index, points);
     return;
   }
+  if (std::holds_alternative<PointsSettings>(placement)) return AppendOwnPoints(place, node, index, points);
   const PresetNode alone{node.hash_key, node.weight};
   for (const auto& [value, zero] : PresetPoints(std::get<PresetSettings>(placement), std::span(&alone, 1))) {
     points.emplace_back(place(value), index);
   }
 }
 
-KeyPlace::KeyPlace(const Placement& placement) : circle_(CircleOf(placement)) {
+KeyPlace::KeyPlace(const Placement& placement)
+    : circle_(CircleOf(placement)), has_hash_(!std::holds_alternative<PointsSettings>(placement)) {
   std::visit(
       [this](const auto& settings) {
-        hash_ = settings.hash;
-        hash_tag_ = settings.hash_tag;
+        if constexpr (requires { settings.hash; }) {
+          hash_ = settings.hash;
+          hash_tag_ = settings.hash_tag;
+        }
       },
       placement);
   if (const auto* preset = std::get_if<PresetSettings>(&placement)) preset_ = *preset;
   plain_ = !preset_ && hash_ == HashFunction::kXxh3_64 && hash_tag_.empty();
-  reads_characters_ = ReadsCharacters(hash_);
+  judges_keys_ = !has_hash_ || ReadsCharacters(hash_);
 }
 
-bool KeyPlace::CanRead(std::string_view key) const { return CanHash(hash_, Tagged(key, hash_tag_)); }
+bool KeyPlace::CanRead(std::string_view key) const { return has_hash_ && CanHash(hash_, Tagged(key, hash_tag_)); }
 
 uint64_t KeyPlace::Other(std::string_view key) const {
   return circle_.First(preset_ ? PresetKeyPosition(*preset_, key) : HashBytes(hash_, Tagged(key, hash_tag_)));

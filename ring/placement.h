@@ -14,18 +14,19 @@
 #include "ring/hash.h"
 #include "ring/hashed_placement.h"
 #include "ring/node.h"
+#include "ring/points_placement.h"
 #include "ring/preset.h"
 #include "ring/slot_table.h"
 
 namespace ringd::ring {
 
-using Placement = std::variant<HashedSettings, PresetSettings, SlotsSettings>;
+using Placement = std::variant<HashedSettings, PresetSettings, SlotsSettings, PointsSettings>;
 
 // INVALID_ARGUMENT: NOT_SERVED_YET for what has a number but no code yet, INVALID_FIELD for what is wrong.
 absl::Status CheckPlacement(const Placement& placement);
 
 // INVALID_ARGUMENT for a node that the placement cannot have: a hash_key that its hash cannot read, a weight other than
-// 0 and default_weight where it has no weights.
+// 0 and default_weight where it has no weights, points that CheckNodePoints refuses or that have no place in it.
 absl::Status CheckNode(const Placement& placement, const Node& node, uint32_t default_weight);
 
 // Whose point is first where several nodes have one at a position, and the order that a preset takes for that of the
@@ -36,6 +37,8 @@ enum class NodeOrder { kById, kEarlierJoinFirst, kLaterJoinFirst };
 NodeOrder NodeOrderOf(const Placement& placement);
 // Whether a node's points depend on nothing but the node. (Slots have no points at all.)
 bool PointsStandAlone(const Placement& placement);
+// Whether a node of weight > 0 has points for sure.
+bool WeightGivesPoints(const Placement& placement);
 
 // The form of the table of slots that a ring of the placement keeps; nothing where it has none.
 struct SlotShape {
@@ -61,8 +64,10 @@ class KeyPlace {
 
   // The values that keys are told by outside of ring/.
   const Circle& circle() const { return circle_; }
-  // False only for bytes that are no UTF-8, where the hash reads characters.
-  bool CanPlace(std::string_view key) const { return !reads_characters_ || CanRead(key); }
+  // False for every key where the hash is not known here, that is in the points placement.
+  bool has_hash() const { return has_hash_; }
+  // Else false only for bytes that are no UTF-8, where the hash reads characters.
+  bool CanPlace(std::string_view key) const { return !judges_keys_ || CanRead(key); }
   // Where a key lies on the circle of 2^64 positions. REQUIRES CanPlace(key).
   uint64_t operator()(std::string_view key) const { return plain_ ? HashKey(key) : Other(key); }
 
@@ -74,8 +79,9 @@ class KeyPlace {
   std::string hash_tag_;
   std::optional<PresetSettings> preset_;  // which may hash keys in a way of its own
   Circle circle_;
+  bool has_hash_ = true;
   bool plain_ = false;  // the whole key, by XXH3
-  bool reads_characters_ = false;
+  bool judges_keys_ = false;
 };
 
 }  // namespace ringd::ring

@@ -206,6 +206,12 @@ std::optional<HashFunction> TwemproxyHash(std::string_view name) {
   return std::nullopt;
 }
 
+std::vector<std::string_view> TwemproxyHashNames() {
+  std::vector<std::string_view> names;
+  for (const NamedHash& named : kTwemproxyHashes) names.push_back(named.name);
+  return names;
+}
+
 absl::Status CheckPreset(const PresetSettings& settings) {
   const PresetTraits* traits = FindPreset(settings.preset);
   if (traits == nullptr) {

@@ -78,6 +78,8 @@ PresetSettings DefaultsOf(Preset preset);
 // The hash that nutcracker.yml calls by a name. nullopt for a name that is none, and for those of its hashes that are
 // not served: one_at_a_time, crc32 (15 bits of CRC-32; the whole of it is crc32a), hsieh, jenkins.
 std::optional<HashFunction> TwemproxyHash(std::string_view name);
+// Those names.
+std::vector<std::string_view> TwemproxyHashNames();
 
 // INVALID_ARGUMENT for an unknown preset, a hash that the preset does not have, a tag where there is none, or ring
 // sizes out of 1..8,388,608 or in the wrong order.

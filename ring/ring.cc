@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -45,10 +46,10 @@ std::shared_ptr<const PointTable> MakeTable(const Placement& placement, std::spa
   return std::make_shared<const PointTable>(PointsOf(placement, nodes), ranks);
 }
 
-// By node. One of weight > 0 may be without, where the others' weights have a say in its points.
+// By node. One of weight > 0 may be without, where its points are told, or the others' weights have a say in them.
 std::vector<bool> HavePoints(const Placement& placement, std::span<const NodePtr> nodes, const PointTable& table) {
   std::vector<bool> have_points(nodes.size());
-  if (PointsStandAlone(placement)) {
+  if (WeightGivesPoints(placement)) {
     for (size_t i = 0; i < nodes.size(); ++i) have_points[i] = nodes[i]->weight > 0;
   } else {
     for (const Point& point : table.points()) have_points[point.node()] = true;
@@ -65,16 +66,12 @@ size_t LeastMembers(const SlotTable& table) {
   return least;
 }
 
-// Nodes as the leveller of slots sees them.
-std::vector<SlotNode> MembersOf(std::span<const NodePtr> nodes) {
-  std::unordered_map<std::string_view, uint32_t> numbers;
-  std::vector<SlotNode> members;
-  members.reserve(nodes.size());
-  for (const NodePtr& node : nodes) {
-    const uint32_t zone = numbers.try_emplace(node->zone, static_cast<uint32_t>(numbers.size())).first->second;
-    members.push_back({.weight = node->weight, .zone = zone});
-  }
-  return members;
+// How many points these nodes take memory for: those that they bring count whether or not a weight puts them on the
+// circle.
+uint64_t HeldPoints(const Placement& placement, std::span<const NodePtr> nodes) {
+  if (!std::holds_alternative<PointsSettings>(placement)) return PointCount(placement, nodes);
+  return std::accumulate(nodes.begin(), nodes.end(), uint64_t{0},
+                         [](uint64_t sum, const NodePtr& node) { return sum + node->points.size(); });
 }
 
 absl::Status CheckPoints(uint64_t points, const Limits& limits) {
@@ -135,6 +132,7 @@ class DeltaMaker {
     Node node = add.node;
     if (add.default_weight) node.weight = ring_.settings().default_weight;
     if (node.hash_key.empty()) node.hash_key = node.id;
+    std::sort(node.points.begin(), node.points.end());
     node.join_number = next_join_number_++;
     return NodeDelta{.before = nullptr, .after = std::make_shared<const Node>(std::move(node))};
   }
@@ -154,6 +152,10 @@ class DeltaMaker {
     if (update.address.has_value()) node.address = *update.address;
     if (update.zone.has_value()) node.zone = *update.zone;
     if (update.metadata.has_value()) node.metadata = *update.metadata;
+    if (update.points.has_value()) {
+      node.points = *update.points;
+      std::sort(node.points.begin(), node.points.end());
+    }
     if (node == *held) return NodeDelta{.before = held, .after = held};
     return NodeDelta{.before = std::move(held), .after = std::make_shared<const Node>(std::move(node))};
   }
@@ -195,7 +197,8 @@ absl::Status CheckNodeCount(const Ring& ring, std::span<const NodeDelta> deltas,
 // Whether a change leaves the points of a node as they are.
 bool KeepsPoints(const NodeDelta& delta) {
   return delta.before && delta.after && delta.before->weight == delta.after->weight &&
-         delta.before->hash_key == delta.after->hash_key && delta.before->join_number == delta.after->join_number;
+         delta.before->hash_key == delta.after->hash_key && delta.before->join_number == delta.after->join_number &&
+         delta.before->points == delta.after->points;
 }
 
 absl::Status CheckNodes(const Settings& settings, std::span<const NodeDelta> deltas) {
@@ -316,7 +319,7 @@ absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> no
   }
   std::sort(shared.begin(), shared.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
   if (absl::Status unique = CheckUnique(shared); !unique.ok()) return unique;
-  if (absl::Status within = CheckPoints(PointCount(settings.placement, shared), limits); !within.ok()) return within;
+  if (absl::Status within = CheckPoints(HeldPoints(settings.placement, shared), limits); !within.ok()) return within;
 
   std::vector<uint64_t> digests;
   digests.reserve(shared.size());
@@ -367,7 +370,9 @@ absl::StatusOr<Applied> Ring::ApplyWith(std::span<const Operation> operations, c
   const Placement& placement = settings_.placement;
   NextNodes next = MergeNodes(table_->nodes, table_->digests, deltas, NodeOrderOf(placement));
   if (absl::Status free = CheckHashKeys(deltas, next.nodes); !free.ok()) return free;
-  if (const uint64_t points = PointCount(placement, next.nodes); points > point_count()) {
+  const bool told = std::holds_alternative<PointsSettings>(placement);
+  const uint64_t held_points = told ? HeldPoints(placement, table_->nodes) : point_count();
+  if (const uint64_t points = HeldPoints(placement, next.nodes); points > held_points) {
     if (absl::Status within = CheckPoints(points, limits); !within.ok()) return within;
   }
   Tables tables{.points = points_, .slots = slots_};
@@ -378,7 +383,8 @@ absl::StatusOr<Applied> Ring::ApplyWith(std::span<const Operation> operations, c
                                                          : Level(*slots_, next.new_index, MembersOf(next.nodes));
       if (!slots.ok()) return slots.status();
       made = MovesBetween(*slots_, table_->nodes, *slots, next.nodes);
-      if (*slots != *slots_) tables.slots = std::make_shared<const SlotTable>(*std::move(slots));
+      // The same indices may be those of other nodes now: who compares two rings by their tables' pointers must see it.
+      if (*slots != *slots_ || !made.runs.empty()) tables.slots = std::make_shared<const SlotTable>(*std::move(slots));
     }
   } else if (!next.same_points && PointsStandAlone(placement) && NodeOrderOf(placement) == NodeOrder::kById) {
     std::vector<Point> added;

@@ -114,7 +114,7 @@ class Ring {
   uint32_t Owner(uint64_t position) const {
     return slots_ != nullptr ? slots_->Owner(position) : points().Owner(position);
   }
-  // How many owners every position has.
+  // How many owners every position has at least; more has none but in an imported ring.
   size_t owner_count() const { return owner_count_; }
   // Fills `out` with distinct owners of a position in order, and returns how many there are: out.size(), or
   // owner_count() when that is less. The first is Owner(position). REQUIRES out.size() <= kMaxOwners.

@@ -1,10 +1,14 @@
 #include "ring/slot_leveller.h"
 
 #include <algorithm>
+#include <numeric>
+#include <string>
 #include <utility>
 
+#include "ring/error.h"
 #include "ring/later_ranks.h"
 #include "ring/slot_dealer.h"
+#include "ring/slot_list.h"
 #include "ring/slot_order.h"
 
 namespace ringd::ring {
@@ -129,7 +133,52 @@ class OwnerLevelling {
   std::vector<uint32_t> needs_;  // by node, what is still to be taken
 };
 
+// What is wrong with the members of a slot, or "".
+std::string Flaw(std::span<const uint32_t> slot, std::span<const NodePtr> nodes, std::span<const SlotNode> members,
+                 const SlotSpread& spread) {
+  SlotList list;
+  for (const uint32_t node : slot) {
+    if (members[node].weight == 0) return "has the member " + Quote(nodes[node]->id) + ", whose weight is 0";
+    list.Append(node, members[node].zone);
+  }
+  if (list.size() != spread.members) {
+    return "has " + std::to_string(list.size()) + " members, not " + std::to_string(spread.members);
+  }
+  if (list.zone_count() == spread.zones) return "";
+  return "has members from " + std::to_string(list.zone_count()) + " zones, not " + std::to_string(spread.zones);
+}
+
+// How many slots a node should own. REQUIRES total > 0.
+std::string SharesText(size_t slots, uint64_t weight, uint64_t total) {
+  const uint64_t least = slots * weight / total;
+  const std::string up = slots * weight % total == 0 ? "" : " or " + std::to_string(least + 1);
+  return std::to_string(least) + up + " of " + std::to_string(slots) + " with weight " + std::to_string(weight) +
+         " of " + std::to_string(total);
+}
+
 }  // namespace
+
+absl::Status CheckLevelled(const SlotTable& table, std::span<const NodePtr> nodes) {
+  const std::vector<SlotNode> members = MembersOf(nodes);
+  const SlotSpread spread = SpreadOf(table.owners(), members);
+  std::vector<uint32_t> held(nodes.size());
+  for (size_t slot = 0; slot < table.slot_count(); ++slot) {
+    const std::span<const uint32_t> here = table.MembersOf(slot);
+    const std::string flaw = Flaw(here, nodes, members, spread);
+    if (!flaw.empty()) return InvalidField("the table is not levelled: slot " + std::to_string(slot) + " " + flaw);
+    if (!here.empty()) ++held[here.front()];
+  }
+  // Those that hold more are the first to be rounded up: these are the quotas exactly where each holds its share. That
+  // is so where no node has weight, since nobody may be a member there.
+  const std::vector<uint32_t> quotas = OwnerQuotas(table.slot_count(), members, held);
+  const auto wrong = std::mismatch(held.begin(), held.end(), quotas.begin()).first;
+  if (wrong == held.end()) return absl::OkStatus();
+  const auto node = static_cast<size_t>(wrong - held.begin());
+  const uint64_t total = std::accumulate(members.begin(), members.end(), uint64_t{0},
+                                         [](uint64_t sum, const SlotNode& member) { return sum + member.weight; });
+  return InvalidField("the table is not levelled: node " + Quote(nodes[node]->id) + " owns " + std::to_string(*wrong) +
+                      " slots; it should own " + SharesText(table.slot_count(), members[node].weight, total));
+}
 
 SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotNode> members) {
   std::vector<uint32_t> places = Renumbered(before, new_index, members);

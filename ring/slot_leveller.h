@@ -1,5 +1,5 @@
-// What a change of nodes does to a slot table. Integers alone and no randomness: the same on every machine.
-// Pure functions, for any thread.
+// What a change of nodes does to a slot table, and whether a table is one that a change could leave. Integers alone and
+// no randomness: the same on every machine. Pure functions, for any thread.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "ring/node.h"
 #include "ring/slot_table.h"
 #include "ring/slot_target.h"
 
@@ -35,5 +37,11 @@ namespace ringd::ring {
 // Cost: linear in places, times the logarithm of nodes for those that change; with members behind the owner, passes
 // over all slots: two where replacements that are direct level them, and at most 32 (LaterRanks::Trade).
 SlotTable Level(const SlotTable& before, std::span<const uint32_t> new_index, std::span<const SlotNode> members);
+
+// Whether owners and members of a table over `nodes` are as Level leaves them: each node owns its exact weighted share,
+// rounded down or up, none of weight 0 is a member, and a slot has as many members from as many zones as SpreadOf says.
+// How level members are is not asked: what was there before has a say in that.
+// INVALID_ARGUMENT: they are not; the text names the slot or the node. REQUIRES a table of which CheckPlaces is OK.
+absl::Status CheckLevelled(const SlotTable& table, std::span<const NodePtr> nodes);
 
 }  // namespace ringd::ring

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 namespace ringd::ring {
@@ -89,6 +91,17 @@ Fraction LambdaOfCappedNodes(const SlotSpread& spread, std::span<const uint64_t>
 }
 
 }  // namespace
+
+std::vector<SlotNode> MembersOf(std::span<const NodePtr> nodes) {
+  std::unordered_map<std::string_view, uint32_t> numbers;
+  std::vector<SlotNode> members;
+  members.reserve(nodes.size());
+  for (const NodePtr& node : nodes) {
+    const uint32_t zone = numbers.try_emplace(node->zone, static_cast<uint32_t>(numbers.size())).first->second;
+    members.push_back({.weight = node->weight, .zone = zone});
+  }
+  return members;
+}
 
 SlotSpread SpreadOf(size_t owners, std::span<const SlotNode> members) {
   const std::vector<uint64_t> zone_weights = ZoneWeights(members);

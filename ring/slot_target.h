@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "ring/node.h"
+
 namespace ringd::ring {
 
 // A node as far as its slots depend on it.
@@ -16,6 +18,9 @@ struct SlotNode {
   // small. Which number a zone has does not matter, only who shares it.
   uint32_t zone = 0;
 };
+
+// Nodes of a ring as what they are to its slots, in the same order.
+std::vector<SlotNode> MembersOf(std::span<const NodePtr> nodes);
 
 // What the members of each slot have in common.
 struct SlotSpread {

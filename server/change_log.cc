@@ -7,7 +7,13 @@ namespace ringd::server {
 namespace {
 
 size_t DeltasOf(const ChangeRecord& change) {
-  return change.nodes.size() + change.slot_moves.runs.size() / ChangeLog::kRunsOfDelta;
+  size_t points = 0;
+  for (const ring::NodeDelta& delta : change.nodes) {
+    if (delta.before != nullptr) points += delta.before->points.size();
+    if (delta.after != nullptr) points += delta.after->points.size();
+  }
+  return change.nodes.size() + change.slot_moves.runs.size() / ChangeLog::kRunsOfDelta +
+         points / ChangeLog::kPointsOfDelta;
 }
 
 }  // namespace

@@ -24,9 +24,11 @@ struct PublishedChange {
 class ChangeLog {
  public:
   static constexpr size_t kMaxChanges = 1024;
-  // Bounds the memory of a window of large changes. So many runs of slots count as one delta.
+  // Bounds the memory of a window of large changes. So many runs of slots count as one delta, and so many points that
+  // nodes bring.
   static constexpr size_t kMaxDeltas = 20'000;
   static constexpr size_t kRunsOfDelta = 16;
+  static constexpr size_t kPointsOfDelta = 32;
 
   // REQUIRES the revision after that of the last Append.
   void Append(std::shared_ptr<const PublishedChange> change);

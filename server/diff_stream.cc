@@ -6,8 +6,9 @@
 
 namespace ringd::server {
 
-DiffStream::DiffStream(std::unique_ptr<VersionDiff> diff, RpcCounts& counts, StillWanted still_wanted)
-    : diff_(std::move(diff)), counts_(counts), still_wanted_(std::move(still_wanted)) {
+DiffStream::DiffStream(std::unique_ptr<VersionDiff> diff, RpcCounts& counts, DiffStreams& streams,
+                       StillWanted still_wanted)
+    : diff_(std::move(diff)), counts_(counts), streams_(streams), still_wanted_(std::move(still_wanted)) {
   counts_.Started();
   WriteNext();
 }

@@ -78,10 +78,11 @@ struct UpdateRing {
 struct RestoreVersion {
   ring::Version version;
 };
-// The nodes of an imported ring, and its whole table as moves.
+// The nodes of a ring and its whole table.
 struct ImportSlots {
   std::vector<ring::AddNode> nodes;
-  ring::SlotMoves slots;
+  std::vector<uint32_t> places;  // as SlotTable has them, of the nodes as they stand here
+  bool as_ranges = false;        // which only redis-cluster has
 };
 
 struct Mutation {

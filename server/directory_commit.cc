@@ -1,12 +1,12 @@
 // Directory::Commit: how mutations are prepared, made durable and published.
 #include <algorithm>
-#include <set>
 
 #include "absl/container/flat_hash_map.h"
 #include "fmt/format.h"
 #include "ring/balance_warning.h"
 #include "ring/error.h"
 #include "server/directory.h"
+#include "server/import_slots.h"
 #include "server/restore.h"
 #include "server/store_rules.h"
 
@@ -51,28 +51,6 @@ RingUpdate Updated(RingUpdate settings, const UpdateRing& update) {
   if (update.max_age) settings.history_limits.max_age = *update.max_age;
   if (update.max_changes) settings.history_limits.max_changes = *update.max_changes;
   return settings;
-}
-
-// What makes the nodes of a ring those of an import: each as it is there, with the join number that it has.
-std::vector<ring::Operation> ImportOf(const ImportSlots& import, const ring::Ring& ring) {
-  std::vector<ring::Operation> operations;
-  std::set<std::string_view> named;
-  for (const ring::AddNode& add : import.nodes) {
-    named.insert(add.node.id);
-    const size_t held = ring.Find(add.node.id);
-    if (held == ring.node_count()) {
-      operations.emplace_back(add);
-      continue;
-    }
-    ring::Node node = add.node;
-    if (add.default_weight) node.weight = ring.settings().default_weight;
-    node.join_number = ring.node(held).join_number;
-    operations.emplace_back(ring::PutNode{.node = std::move(node)});
-  }
-  for (const ring::NodePtr& node : ring.table()->nodes) {
-    if (!named.contains(node->id)) operations.emplace_back(ring::RemoveNode{.id = node->id});
-  }
-  return operations;
 }
 
 MutationResult PlanOn(const ring::Version& version, RingStatePtr state, Outcome outcome,
@@ -236,11 +214,7 @@ class Directory::Burst {
   // The other authority has decided already, so there is nothing to guard.
   absl::StatusOr<MutationResult> PrepareImport(const Mutation& mutation, const ImportSlots& import,
                                                const RingStatePtr& current) {
-    if (!ring::IsImported(current->head.settings.placement)) {
-      return ring::Error(absl::StatusCode::kFailedPrecondition, kRingNotImported,
-                         RingPrefix(mutation.ring) + "its slots are not imported; only those of redis-cluster are");
-    }
-    auto applied = current->ring.Apply(ImportOf(import, current->ring), import.slots, directory_.options_.ring_limits);
+    auto applied = ApplyImport(current->ring, import, directory_.options_.ring_limits);
     if (!applied.ok()) return ring::Prefixed(RingPrefix(mutation.ring), applied.status());
     return PrepareChange(mutation, current, *std::move(applied), std::nullopt, Guard::kDoesNotHold);
   }

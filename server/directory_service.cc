@@ -10,7 +10,6 @@
 #include "proto/status_codec.h"
 #include "ring/error.h"
 #include "server/caller.h"
-#include "server/diff_stream.h"
 #include "server/history.h"
 #include "server/log_line.h"
 #include "server/lookup.h"
@@ -18,6 +17,7 @@
 #include "server/page_size.h"
 #include "server/range_pages.h"
 #include "server/responses.h"
+#include "server/ring_pages.h"
 #include "server/unary_call.h"
 #include "server/version_diff.h"
 #include "server/watch_stream.h"
@@ -293,15 +293,7 @@ DirectoryService::Unary DirectoryService::BatchLookup(Context context, const v1:
 DirectoryService::Unary DirectoryService::GetRing(Context context, const v1::GetRingRequest* request,
                                                   v1::GetRingResponse* response) {
   return Read(context, *request, [request, response](const RingState& state) {
-    const auto& nodes = state.ring.table()->nodes;
-    const auto first = std::upper_bound(nodes.begin(), nodes.end(), request->page_token(),
-                                        [](const std::string& id, const ring::NodePtr& node) { return id < node->id; });
-    const size_t next = AddNodes(*state.ring.table(), request->page_token().empty() ? 0 : first - nodes.begin(),
-                                 PageSize(request->page_size()), kMaxPageBytes, response->mutable_nodes());
-    if (next < nodes.size()) response->set_next_page_token(nodes[next - 1]->id);
-    ToProto(state, response->mutable_ring());
-    ToProto(state.head.version, response->mutable_version());
-    return absl::OkStatus();
+    return AnswerGetRing(state, *request, PageSize(request->page_size()), response);
   });
 }
 
@@ -350,11 +342,18 @@ grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersio
     if (absl::Status status = Check(context, *request); !status.ok()) return status;
     const auto state = directory_.Find(request->ring());
     if (!state.ok()) return state.status();
-    return VersionDiff::Open(directory_, **state, *request, still_wanted);
+    if (!diffs_.Enter()) {
+      return ring::Error(
+          absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+          fmt::format("{} DiffVersions are under way, the most is {}", DiffStreams::kMost, DiffStreams::kMost));
+    }
+    auto made = VersionDiff::Open(directory_, **state, *request, still_wanted);
+    if (!made.ok()) diffs_.Leave();
+    return made;
   };
   auto diff = open();
   if (!diff.ok()) return new RefusedStream<v1::DiffVersionsResponse>(CountsOf(*request), diff.status());
-  return new DiffStream(*std::move(diff), CountsOf(*request), still_wanted);
+  return new DiffStream(*std::move(diff), CountsOf(*request), diffs_, still_wanted);
 }
 
 grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {

@@ -10,6 +10,7 @@
 
 #include "ringd/v1/directory.grpc.pb.h"
 #include "server/auth.h"
+#include "server/diff_stream.h"
 #include "server/directory.h"
 #include "server/request_checks.h"
 #include "server/rpc_metrics.h"
@@ -98,6 +99,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
   const Authorizer& authorizer_;
   const RequestLimits limits_;
   RpcMetrics rpcs_;
+  DiffStreams diffs_;
   std::atomic<bool> draining_ = false;
   std::atomic<uint64_t> refused_ = 0;
   std::atomic<uint64_t> unknown_ring_lookups_ = 0;

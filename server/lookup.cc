@@ -22,12 +22,19 @@ constexpr int kKeysBetweenLooks = 256;
 
 absl::Status CheckHasOwners(const RingState& state) {
   if (state.ring.HasOwners()) return absl::OkStatus();
+  const bool weighted = state.ring.total_weight() > 0;
   return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
-                     fmt::format("ring {}: no node has a weight above 0", ring::Quote(state.head.name)));
+                     fmt::format("ring {}: no node {}", ring::Quote(state.head.name),
+                                 weighted ? "with a weight above 0 has a point" : "has a weight above 0"));
 }
 
 absl::Status CheckKey(const RingState& state, std::string_view key) {
   if (state.ring.keys().CanPlace(key)) return absl::OkStatus();
+  if (!state.ring.keys().has_hash()) {
+    return ring::InvalidField(fmt::format(
+        "ring {}: key {} cannot be looked up, since the hash of a ring of points is not known here; ask for a position",
+        ring::Quote(state.head.name), ring::Quote(key)));
+  }
   return ring::InvalidField(fmt::format("ring {}: key {} is no UTF-8, which the ring's hash reads",
                                         ring::Quote(state.head.name), ring::Quote(key)));
 }
@@ -110,10 +117,10 @@ class NodeTableBuilder {
 }  // namespace
 
 absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& request, v1::LookupResponse* response) {
-  if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
   const ring::Ring& ring = state.ring;
   const absl::StatusOr<uint64_t> position = PositionOf(state, request);
   if (!position.ok()) return position.status();
+  if (absl::Status status = CheckHasOwners(state); !status.ok()) return status;
   const size_t wanted = WantedOwners(request);
   std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
   const size_t found = ring.Owners(*position, std::span(nodes).first(wanted));
@@ -128,7 +135,10 @@ absl::Status AnswerLookup(const RingState& state, const v1::LookupRequest& reque
 absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequest& request,
                                const StillWanted& still_wanted, v1::BatchLookupResponse* response) {
   // No keys are answered with none, whatever the ring.
-  if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) return status;
+  if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) {
+    const absl::Status bad = CheckKey(state, request.keys(0));
+    return bad.ok() ? status : bad;
+  }
   const ring::Ring& ring = state.ring;
   const size_t wanted = WantedOwners(request);
   const size_t per_key = std::min(wanted, ring.owner_count());

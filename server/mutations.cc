@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "proto/serialize.h"
 #include "ring/error.h"
 #include "ring/hash.h"
+#include "ring/placement.h"
 #include "server/responses.h"
 
 namespace ringd::server {
@@ -95,14 +97,31 @@ absl::StatusOr<What> ChangeOf(const v1::ApplyChangesRequest& request) {
   return change;
 }
 
-absl::StatusOr<What> ImportOf(const v1::ImportSlotsRequest& request) {
-  std::vector<v1::SlotRange> sorted(request.ranges().begin(), request.ranges().end());
-  std::sort(sorted.begin(), sorted.end(),
-            [](const v1::SlotRange& a, const v1::SlotRange& b) { return a.first() < b.first(); });
-  auto slots = ringd::FromProto(google::protobuf::RepeatedPtrField<v1::SlotRange>(sorted.begin(), sorted.end()));
-  if (!slots.ok()) return slots.status();
-  ImportSlots import{.slots = *std::move(slots)};
+// The table of redis-cluster that ranges tell. REQUIRES what CheckRequest accepts: slots and nodes that are there.
+std::vector<uint32_t> PlacesOf(const v1::ImportSlotsRequest& request) {
+  std::unordered_map<std::string_view, uint32_t> index;
+  for (int i = 0; i < request.nodes_size(); i++) index.try_emplace(request.nodes(i).id(), static_cast<uint32_t>(i));
+  const ring::SlotShape shape = *ring::SlotShapeOf(ring::DefaultsOf(ring::Preset::kRedisCluster));
+  std::vector<uint32_t> places((size_t{1} << shape.slot_bits) * shape.owners, ring::SlotTable::kNobody);
+  for (const v1::SlotRange& range : request.ranges()) {
+    for (size_t slot = range.first(); slot <= range.last(); slot++) {
+      std::transform(range.node_ids().begin(), range.node_ids().end(),
+                     places.begin() + static_cast<std::ptrdiff_t>(slot * shape.owners),
+                     [&](const std::string& id) { return index.at(id); });
+    }
+  }
+  return places;
+}
+
+What ImportOf(const v1::ImportSlotsRequest& request) {
+  ImportSlots import;
   for (const v1::Node& node : request.nodes()) import.nodes.push_back(ringd::FromProto(node));
+  import.as_ranges = request.slot_owners().empty();
+  if (import.as_ranges) {
+    import.places = PlacesOf(request);
+  } else {
+    AppendPlaces(request.slot_owners(), &import.places);
+  }
   return import;
 }
 

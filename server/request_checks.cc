@@ -22,6 +22,7 @@ constexpr size_t kMaxMapBytes = 4'096;
 constexpr size_t kMaxReason = 1'024;
 constexpr size_t kMaxRequestId = 64;
 constexpr uint32_t kMaxWeight = 65'535;
+constexpr int kMaxNodePoints = 100'000;  // so that a change of a node fits into any answer, before and after
 
 absl::Status TooMany(const std::string& text) {
   return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded, text);
@@ -95,12 +96,17 @@ absl::Status CheckWeight(uint32_t weight) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPoints(const v1::Node& node) {
+  if (node.points_size() <= kMaxNodePoints) return absl::OkStatus();
+  return TooMany(fmt::format("{} points are over the limit of {} a node", node.points_size(), kMaxNodePoints));
+}
+
 absl::Status CheckNode(const v1::Node& node) {
   if (absl::Status status = CheckNodeId(node.id()); !status.ok()) return status;
   const absl::Status status =
       FirstOf({CheckWeight(node.weight()), CheckText("address", node.address(), kMaxName),
                CheckText("zone", node.zone(), kMaxName), CheckText("hash_key", node.hash_key(), kMaxName),
-               CheckMap("metadata", node.metadata())});
+               CheckMap("metadata", node.metadata()), CheckPoints(node)});
   return status.ok() ? status : ring::Prefixed(fmt::format("node {}: ", ring::Quote(node.id())), status);
 }
 
@@ -243,11 +249,7 @@ absl::Status CheckOperations(const v1::ApplyChangesRequest& request, const Reque
 absl::Status CheckSlotRanges(const v1::ImportSlotsRequest& request) {
   constexpr uint32_t kSlots = 16'384;
   std::set<std::string_view> nodes;
-  std::set<std::string_view> weightless;
-  for (const v1::Node& node : request.nodes()) {
-    nodes.insert(node.id());
-    if (node.has_weight() && node.weight() == 0) weightless.insert(node.id());
-  }
+  for (const v1::Node& node : request.nodes()) nodes.insert(node.id());
   std::vector<bool> told(kSlots);
   for (int i = 0; i < request.ranges_size(); i++) {
     const v1::SlotRange& range = request.ranges(i);
@@ -257,8 +259,8 @@ absl::Status CheckSlotRanges(const v1::ImportSlotsRequest& request) {
     if (range.first() > range.last() || range.last() >= kSlots)
       return wrong(fmt::format("is not in 0..{}", kSlots - 1));
     if (range.node_ids().empty()) return wrong("names no node; one at least must own it");
-    if (weightless.contains(range.node_ids(0))) {
-      return wrong(fmt::format("has the first owner {}, whose weight is 0", ring::Quote(range.node_ids(0))));
+    if (static_cast<uint32_t>(range.node_ids_size()) > ring::kMaxSlotOwners) {
+      return wrong(fmt::format("has {} owners, the most is {}", range.node_ids_size(), ring::kMaxSlotOwners));
     }
     std::set<std::string_view> owners;
     for (const std::string& id : range.node_ids()) {
@@ -275,16 +277,35 @@ absl::Status CheckSlotRanges(const v1::ImportSlotsRequest& request) {
   return ring::InvalidField(fmt::format("slot {} is in none of the ranges", missing - told.begin()));
 }
 
+// What does not depend on how many places the ring has.
+absl::Status CheckSlotOwners(const v1::ImportSlotsRequest& request) {
+  if (!request.ranges().empty()) {
+    return ring::InvalidField(fmt::format("ranges and slot_owners are both told, {} and {}; one of them is the table",
+                                          request.ranges_size(), request.slot_owners_size()));
+  }
+  const auto nodes = static_cast<uint32_t>(request.nodes_size());
+  for (int i = 0; i < request.slot_owners_size(); i++) {
+    if (request.slot_owners(i) <= nodes) continue;
+    return ring::InvalidField(
+        fmt::format("slot_owners[{}] is {}; of {} nodes it must be 0..{}", i, request.slot_owners(i), nodes, nodes));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckImport(const v1::ImportSlotsRequest& request, const RequestLimits& limits) {
   if (static_cast<size_t>(request.nodes_size()) > limits.max_operations) {
     return TooMany(fmt::format("{} nodes are over the limit of {}", request.nodes_size(), limits.max_operations));
   }
+  std::set<std::string_view> ids;
   for (int i = 0; i < request.nodes_size(); i++) {
-    if (absl::Status status = CheckNode(request.nodes(i)); !status.ok()) {
-      return ring::Prefixed(fmt::format("nodes[{}]: ", i), status);
+    absl::Status status = CheckNode(request.nodes(i));
+    if (status.ok() && !ids.insert(request.nodes(i).id()).second) {
+      status = ring::Error(absl::StatusCode::kInvalidArgument, ring::kDuplicateOperation,
+                           fmt::format("node {} comes twice", ring::Quote(request.nodes(i).id())));
     }
+    if (!status.ok()) return ring::Prefixed(fmt::format("nodes[{}]: ", i), status);
   }
-  return CheckSlotRanges(request);
+  return request.slot_owners().empty() ? CheckSlotRanges(request) : CheckSlotOwners(request);
 }
 
 absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits& limits) {

@@ -64,6 +64,19 @@ void ToDisk(const ring::SlotsSettings& placement, disk::Settings& out) {
   slots.set_hash_tag(placement.hash_tag);
 }
 
+void ToDisk(const ring::PointsSettings& placement, disk::Settings& out) {
+  disk::Settings::Points& points = *out.mutable_points();
+  points.set_last_position(placement.last_position);
+  points.set_match(static_cast<uint32_t>(placement.match));
+  points.set_tie_rule(static_cast<uint32_t>(placement.tie_rule));
+}
+
+ring::PointsSettings FromDisk(const disk::Settings::Points& points) {
+  return {.last_position = points.last_position(),
+          .match = static_cast<ring::PointMatch>(points.match()),
+          .tie_rule = static_cast<ring::TieRule>(points.tie_rule())};
+}
+
 ring::SlotsSettings FromDisk(disk::Settings::Slots& slots) {
   return {.slot_bits = slots.slot_bits(),
           .owners = slots.owners(),
@@ -100,6 +113,9 @@ absl::StatusOr<ring::Settings> FromDisk(disk::Settings& settings) {
     case disk::Settings::kSlots:
       out.placement = FromDisk(*settings.mutable_slots());
       break;
+    case disk::Settings::kPoints:
+      out.placement = FromDisk(settings.points());
+      break;
     case disk::Settings::PLACEMENT_NOT_SET:
       return Corrupt("ring record has no placement that this binary knows");
   }
@@ -118,6 +134,7 @@ void ToDisk(const ring::Node& node, disk::NodeRecord& out) {
   out.set_hash_key(node.hash_key);
   out.mutable_metadata()->insert(node.metadata.begin(), node.metadata.end());
   out.set_join_number(node.join_number);
+  out.mutable_points()->Add(node.points.begin(), node.points.end());
 }
 
 ring::Node FromDisk(disk::NodeRecord& node) {
@@ -129,6 +146,7 @@ ring::Node FromDisk(disk::NodeRecord& node) {
   out.hash_key = std::move(*node.mutable_hash_key());
   out.metadata.insert(node.metadata().begin(), node.metadata().end());
   out.join_number = node.join_number();
+  out.points.assign(node.points().begin(), node.points().end());
   return out;
 }
 

@@ -12,6 +12,7 @@ size_t MessageBytes(const ring::Node& node) {
   constexpr size_t kPerEntry = 16;
   size_t bytes = kFixed + node.id.size() + node.address.size() + node.zone.size() + node.hash_key.size();
   for (const auto& [key, value] : node.metadata) bytes += kPerEntry + key.size() + value.size();
+  bytes += node.points.size() * sizeof(node.points.front());
   return bytes;
 }
 

@@ -63,6 +63,19 @@ absl::Status CheckKey(std::string_view key) {
   return key.empty() ? ring::InvalidField("key is empty; a key is required") : absl::OkStatus();
 }
 
+absl::Status CheckOwners(size_t owners) {
+  if (owners >= 1 && owners <= ring::Ring::kMaxOwners) return absl::OkStatus();
+  return ring::InvalidField("owners " + std::to_string(owners) + " is not within 1 and 64");
+}
+
+// Why a key has no place. REQUIRES that keys.CanPlace(key) says so.
+absl::Status NoPlace(const ring::KeyPlace& keys, std::string_view key) {
+  return ring::InvalidField("key " + ring::Quote(key) +
+                            (keys.has_hash() ? " is no UTF-8, which the ring's hash reads"
+                                             : " cannot be looked up, since the hash of a ring of points is not known "
+                                               "here; ask for a position"));
+}
+
 }  // namespace
 
 // The thread, the streams, and what lookups see.
@@ -100,18 +113,14 @@ class LocalRing::Driver {
     return {.ring = sums.ring, .copy = copy, .nodes = std::move(sums.nodes)};
   }
 
-  // Why `view` has no owner.
-  absl::Status NoOwner(const LookupView& view) const {
-    if (view.copy == nullptr) return view.problem;
-    return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
-                       "ring " + ring::Quote(ring_) + " has no node of weight > 0");
-  }
-
-  // The owners as the directory answers them. They live until this thread's next lookup of this ring.
-  absl::StatusOr<size_t> Call(std::string_view key, std::span<const Node*> out) const {
+  // What a lookup answers where `view` has no owners. `call` asks the directory; its owners live until this thread's
+  // next lookup of this ring.
+  template <class Call>
+  absl::StatusOr<size_t> OwnersWithoutCopy(const LookupView& view, std::span<const Node*> out, Call call) const {
+    if (view.state != LocalRingState::kDistrusted) return NoOwner(view);
     thread_local std::map<const Driver*, std::vector<Node>> answers;
     called_lookups_.fetch_add(1, std::memory_order_relaxed);
-    absl::StatusOr<LookupResult> result = client_->Lookup(ring_, key, {.owners = static_cast<uint32_t>(out.size())});
+    absl::StatusOr<LookupResult> result = call(*client_, LookupOptions{.owners = static_cast<uint32_t>(out.size())});
     if (!result.ok()) return result.status();
     std::vector<Node>& nodes = answers[this];
     nodes.clear();
@@ -120,6 +129,14 @@ class LocalRing::Driver {
     }
     for (size_t i = 0; i < nodes.size(); ++i) out[i] = &nodes[i];
     return nodes.size();
+  }
+
+  // Why `view` has no owner.
+  absl::Status NoOwner(const LookupView& view) const {
+    if (view.copy == nullptr) return view.problem;
+    return ring::Error(absl::StatusCode::kFailedPrecondition, ring::kRingEmpty,
+                       "ring " + ring::Quote(ring_) + " has no node of weight > 0" +
+                           (view.copy->parts().held->ring.total_weight() > 0 ? " with a point" : ""));
   }
 
   absl::Status WaitReady(std::chrono::milliseconds timeout) const {
@@ -306,7 +323,7 @@ absl::Status LocalRing::WaitReady(std::chrono::milliseconds timeout) const { ret
 
 const Node* LocalRing::OwnerInCopy(std::string_view key) const {
   ThreadView& view = driver_->view();
-  if (!view.HasOwners() || key.empty() || !view.CanPlace(key)) [[unlikely]]
+  if (!view.HasOwners() || key.empty() || !view.keys().CanPlace(key)) [[unlikely]]
     return nullptr;
   return view.Owner(key);
 }
@@ -319,16 +336,29 @@ absl::StatusOr<const Node*> LocalRing::OwnerWithoutCopy(std::string_view key) co
 
 absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const Node*> out) const {
   if (absl::Status status = CheckKey(key); !status.ok()) return status;
-  if (out.empty() || out.size() > ring::Ring::kMaxOwners) {
-    return ring::InvalidField("owners " + std::to_string(out.size()) + " is not within 1 and 64");
-  }
+  if (absl::Status status = CheckOwners(out.size()); !status.ok()) return status;
   ThreadView& view = driver_->view();
   if (view.HasOwners()) {
-    if (view.CanPlace(key)) return view.Owners(key, out);
-    return ring::InvalidField("key " + ring::Quote(key) + " is no UTF-8, which the ring's hash reads");
+    if (view.keys().CanPlace(key)) return view.Owners(key, out);
+    return NoPlace(view.keys(), key);
   }
-  if (view.shared().state != LocalRingState::kDistrusted) return driver_->NoOwner(view.shared());
-  return driver_->Call(key, out);
+  return driver_->OwnersWithoutCopy(view.shared(), out, [&](const Client& client, const LookupOptions& options) {
+    return client.Lookup(driver_->ring(), key, options);
+  });
+}
+
+absl::StatusOr<size_t> LocalRing::OwnersAt(uint64_t position, std::span<const Node*> out) const {
+  if (absl::Status status = CheckOwners(out.size()); !status.ok()) return status;
+  ThreadView& view = driver_->view();
+  if (view.HasOwners()) {
+    const uint64_t last = view.keys().circle().last_value();
+    if (position <= last) return view.OwnersAt(position, out);
+    return ring::InvalidField("position " + std::to_string(position) + " is beyond the circle's last, " +
+                              std::to_string(last));
+  }
+  return driver_->OwnersWithoutCopy(view.shared(), out, [&](const Client& client, const LookupOptions& options) {
+    return client.LookupPosition(driver_->ring(), position, options);
+  });
 }
 
 std::shared_ptr<const RingCopy> LocalRing::Copy() const { return driver_->SharedView()->copy; }

@@ -42,21 +42,31 @@ class ThreadView {
   // Whether the copy has an owner for every key. Without it, there are no lookups here.
   bool HasOwners() const { return ring_ != nullptr; }
 
-  // False only for bytes that are no UTF-8, where the ring's hash reads characters. REQUIRES HasOwners().
-  bool CanPlace(std::string_view key) const { return ring_->keys().CanPlace(key); }
+  // Where keys lie. REQUIRES HasOwners().
+  const ring::KeyPlace& keys() const { return ring_->keys(); }
 
-  // REQUIRES HasOwners() and CanPlace(key).
+  // REQUIRES HasOwners() and keys().CanPlace(key).
   const Node* Owner(std::string_view key) { return nodes_->Answer(ring_->Owner(ring_->Position(key))); }
   // See RingCopy::Owners. REQUIRES as Owner, and `out` of 1 to kMaxOwners.
   size_t Owners(std::string_view key, std::span<const Node*> out) {
     std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
     const size_t found = view_->copy->parts().Owners(key, std::span(indices).first(out.size()));
-    out[0] = nodes_->Answer(indices[0]);
-    for (size_t i = 1; i < found; ++i) out[i] = nodes_->at(indices[i]);
-    return found;
+    return Answer(std::span(indices).first(found), out);
+  }
+  // See RingCopy::OwnersAt. REQUIRES HasOwners(), a position on the circle, and `out` as Owners.
+  size_t OwnersAt(uint64_t position, std::span<const Node*> out) {
+    std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
+    const size_t found = view_->copy->parts().OwnersAt(position, std::span(indices).first(out.size()));
+    return Answer(std::span(indices).first(found), out);
   }
 
  private:
+  size_t Answer(std::span<const uint32_t> owners, std::span<const Node*> out) {
+    out[0] = nodes_->Answer(owners[0]);
+    for (size_t i = 1; i < owners.size(); ++i) out[i] = nodes_->at(owners[i]);
+    return owners.size();
+  }
+
   const std::shared_ptr<const LookupView> view_;
   const ring::Ring* ring_ = nullptr;
   std::unique_ptr<CountedNodes> nodes_;

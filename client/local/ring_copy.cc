@@ -13,7 +13,8 @@ Node ToValue(const ring::Node& node) {
           .weight = node.weight,
           .zone = node.zone,
           .hash_key = node.hash_key,
-          .metadata = node.metadata};
+          .metadata = node.metadata,
+          .points = node.points};
 }
 
 }  // namespace
@@ -21,6 +22,17 @@ Node ToValue(const ring::Node& node) {
 size_t RingCopy::Parts::Owners(std::string_view key, std::span<uint32_t> out) const {
   const ring::Ring& ring = held->ring;
   return ring.HasOwners() && ring.keys().CanPlace(key) ? ring.Owners(ring.Position(key), out) : 0;
+}
+
+size_t RingCopy::Parts::OwnersAt(uint64_t position, std::span<uint32_t> out) const {
+  const ring::Ring& ring = held->ring;
+  const ring::Circle& circle = ring.keys().circle();
+  return ring.HasOwners() && position <= circle.last_value() ? ring.Owners(circle.First(position), out) : 0;
+}
+
+size_t RingCopy::Parts::NodesOf(std::span<const uint32_t> indices, std::span<const Node*> out) const {
+  for (size_t i = 0; i < indices.size(); ++i) out[i] = nodes[indices[i]].get();
+  return indices.size();
 }
 
 std::shared_ptr<const RingCopy> MakeCopy(HeldRingPtr held, const RingCopy* before) {
@@ -62,8 +74,13 @@ const Node* RingCopy::Owner(std::string_view key) const {
 size_t RingCopy::Owners(std::string_view key, std::span<const Node*> out) const {
   std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
   const size_t found = parts_->Owners(key, std::span(indices).first(std::min(out.size(), indices.size())));
-  for (size_t i = 0; i < found; ++i) out[i] = parts_->nodes[indices[i]].get();
-  return found;
+  return parts_->NodesOf(std::span(indices).first(found), out);
+}
+
+size_t RingCopy::OwnersAt(uint64_t position, std::span<const Node*> out) const {
+  std::array<uint32_t, ring::Ring::kMaxOwners> indices{};
+  const size_t found = parts_->OwnersAt(position, std::span(indices).first(std::min(out.size(), indices.size())));
+  return parts_->NodesOf(std::span(indices).first(found), out);
 }
 
 size_t RingCopy::node_count() const { return parts_->nodes.size(); }

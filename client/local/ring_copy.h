@@ -19,8 +19,11 @@ struct RingCopy::Parts {
   std::vector<std::shared_ptr<const Node>> nodes;
   std::shared_ptr<const LookupCounts::OfNodes> counts;  // of `nodes`
 
-  // As RingCopy::Owners, by index.
+  // As RingCopy::Owners and OwnersAt, by index.
   size_t Owners(std::string_view key, std::span<uint32_t> out) const;
+  size_t OwnersAt(uint64_t position, std::span<uint32_t> out) const;
+  // Fills `out` with the nodes of these indices, and returns how many there are.
+  size_t NodesOf(std::span<const uint32_t> indices, std::span<const Node*> out) const;
 };
 
 // A copy of `held`. It shares with `before`, which may be null, the nodes that are the same in both, and the counts of

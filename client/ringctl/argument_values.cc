@@ -30,6 +30,12 @@ std::optional<uint64_t> ParseDecimal(std::string_view text) {
   return value;
 }
 
+absl::StatusOr<uint64_t> ParsePosition(std::string_view what, const std::string& text) {
+  const std::optional<uint64_t> value = ParseDecimal(text);
+  if (!value) return absl::InvalidArgumentError(fmt::format("{} {} is no whole number below 2^64", what, Quoted(text)));
+  return *value;
+}
+
 absl::StatusOr<uint32_t> ParseWireNumber(std::string_view what, const std::string& text) {
   const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   if (!digits) {

@@ -21,6 +21,9 @@ std::optional<uint64_t> ParseDecimal(std::string_view text);
 // ParseWireNumber reads a whole number that fits a uint32; `what` names it in the error.
 absl::StatusOr<uint32_t> ParseWireNumber(std::string_view what, const std::string& text);
 
+// ParsePosition reads a whole number below 2^64; `what` names it in the error.
+absl::StatusOr<uint64_t> ParsePosition(std::string_view what, const std::string& text);
+
 // ParseTimeout reads a duration above 0 and up to a day, such as "5s", "1m30s" or "500ms"; a number alone is seconds.
 absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text);
 

@@ -18,7 +18,7 @@
 #include "client/ringctl/help_texts.h"
 #include "client/ringctl/options.h"
 #include "client/ringctl/question_commands.h"
-#include "client/ringctl/ring_import.h"
+#include "client/ringctl/ring_group.h"
 #include "client/ringctl/standard_output.h"
 #include "ring/closest_word.h"
 
@@ -29,14 +29,6 @@ using Node = CommandTree::Node;
 
 // Who presses Tab does not wait longer for a server.
 constexpr std::chrono::milliseconds kCompletionTimeout{500};
-
-// A flag KEY=VALUE that may come again.
-template <typename Pairs>
-void AddPairs(Node* node, const std::string& name, Pairs* pairs, const std::string& help) {
-  CommandTree::AddListFlag(node, {name, "KEY=VALUE", help}, [what = name.substr(2), pairs](const Words& texts) {
-    return Assign(ParsePairs(what, texts), pairs);
-  });
-}
 
 // CommandLine is the commands of ringctl with the values of their flags.
 class CommandLine {
@@ -52,23 +44,15 @@ class CommandLine {
   Node* AddCommand(Node* above, const std::string& name, const std::string& help, Words words, Action run,
                    LastWord last = LastWord::kOnce);
   void AddGlobalFlags();
-  void AddRingCommands();
-  void AddSettings(Node* node);
-  void AddPlacement(Node* node);
-  void AddImport(Node* ring);
+  void AddRings();
   void AddNodeCommands();
   void AddApply();
   void AddQuestions();
-  void AddRingUpdate(Node* ring);
   void AddHistory();
-  void AddRestore(Node* ring);
   void AddLookup();
   void AddVerify();
   void AddWatch();
   void AddCompletion();
-  void AddMutationFlags(Node* node);
-  void AddIfVersion(Node* node);
-  void AddForce(Node* node, const std::string& help);
   void AddNodeFlags(Node* node);
   NodeOptions NodeOptionsOf(const Words& words) const { return {words[0], words[1], fields_, mutation_}; }
 
@@ -79,15 +63,11 @@ class CommandLine {
   GlobalOptions global_;
   TlsFiles tls_;
   MutationFlags mutation_;
-  RingCreateOptions create_;
-  RingImportOptions import_;
-  RingUpdateOptions update_;
-  bool clear_labels_ = false;
-  RingRestoreOptions restore_;
   HistoryOptions history_;
   NodeFields fields_;
   bool clear_metadata_ = false;
   ApplyOptions apply_;
+  RingGroup rings_{tree_, global_};
   QuestionCommands questions_{tree_, global_};
   LookupOptions lookup_;
   WatchOptions watch_;
@@ -95,7 +75,7 @@ class CommandLine {
 
 CommandLine::CommandLine() {
   AddGlobalFlags();
-  AddRingCommands();
+  AddRings();
   AddNodeCommands();
   AddApply();
   AddQuestions();
@@ -156,136 +136,9 @@ void CommandLine::AddGlobalFlags() {
   CommandTree::AddSwitch(root, "-q,--quiet", &global_.quiet, "print data and errors only");
 }
 
-void CommandLine::AddRingCommands() {
-  Node* ring = tree_.AddGroup("ring", "create, import, get, list, update, restore or delete rings");
-  Node* create = AddCommand(
-      ring, "create", "make an empty ring", {"RING"},
-      [this](const Words& words) {
-        create_.ring = words[0];
-        create_.mutation = mutation_;
-        Session session(global_);
-        return RingCreate(session, create_);
-      },
-      LastWord::kIsNew);
-  AddSettings(create);
-  AddImport(ring);
-  AddCommand(ring, "get", "show a ring and its nodes with their shares", {"RING"}, [this](const Words& words) {
-    Session session(global_);
-    return RingGet(session, words[0]);
-  });
-  AddCommand(ring, "list", "list the rings", {}, [this](const Words&) {
-    Session session(global_);
-    return RingList(session);
-  });
-  AddRingUpdate(ring);
-  AddRestore(ring);
-  Node* remove =
-      AddCommand(ring, "delete", "delete a ring with its nodes and its history", {"RING"}, [this](const Words& words) {
-        Session session(global_);
-        return RingDelete(session, words[0], mutation_);
-      });
-  AddMutationFlags(remove);
-  AddIfVersion(remove);
-  AddForce(remove, "even if the ring has nodes");
-}
-
-// What makes a ring takes these.
-void CommandLine::AddSettings(Node* node) {
-  AddPlacement(node);
-  AddNumber(tree_, node, "--default-weight", &create_.default_weight,
-            "weight of nodes that are added without one [100; 1 in a preset]");
-  AddPairs(node, "--label", &create_.labels, "a label of the ring; may come again");
-  AddMutationFlags(node);
-}
-
-void CommandLine::AddPlacement(Node* node) {
-  PlacementOptions& placement = create_.placement;
-  AddText(tree_, node, {"--placement", "KIND", "how nodes get keys: slots or hashed [slots]", "", KindNames()},
-          &placement.kind);
-  AddNumber(tree_, node, "--slot-bits", &placement.slot_bits, "of slots: there are 2^N of them [16]");
-  AddNumber(tree_, node, "--slot-owners", &placement.slot_owners, "of slots: owners that each keeps [1]");
-  AddNumber(tree_, node, "--points-per-weight", &placement.points_per_weight,
-            "of hashed: points on the circle for each unit of weight [2]");
-  AddText(tree_, node,
-          {"--hash", "HASH", "hash function of keys and labels [xxh3-64, or the preset's]", "", HashNames()},
-          &placement.hash);
-  AddText(tree_, node, {"--point-label", "TEXT", "of hashed: what is hashed for a point [{key}#{index}]", "", {}},
-          &placement.point_label);
-  AddText(tree_, node, {"--match", "RULE", "of hashed: which point a key belongs to [at-or-after]", "", MatchNames()},
-          &placement.match);
-  AddText(
-      tree_, node,
-      {"--tie-rule", "RULE", "of hashed: which of two points on one position is first [node-id]", "", TieRuleNames()},
-      &placement.tie_rule);
-  AddText(tree_, node, {"--hash-tag", "XY", "hash only what stands between an X and the next Y of a key", "", {}},
-          &placement.hash_tag);
-  AddText(tree_, node,
-          {"--preset", "NAME", "a ring that other programs run, instead of a placement", "", PresetNames()},
-          &placement.preset);
-  AddNumber(tree_, node, "--min-ring-size", &placement.minimum_ring_size, "of envoy-ring-hash [1024]");
-  AddNumber(tree_, node, "--max-ring-size", &placement.maximum_ring_size, "of envoy-ring-hash [8388608]");
-}
-
-void CommandLine::AddImport(Node* ring) {
-  Node* import = AddCommand(ring, "import", "make a ring, with its nodes, of a file that another program reads",
-                            {"NAME", "FILE"}, [this](const Words& words) {
-                              import_.ring = create_;
-                              import_.ring.ring = words[0];
-                              import_.ring.mutation = mutation_;
-                              import_.file = words[1];
-                              Session session(global_);
-                              return RingImport(session, import_);
-                            });
-  AddText(tree_, import, {"--format", "FORMAT", "what FILE is [told by the file]", "", ImportFormatNames()},
-          &import_.format);
-  AddText(tree_, import, {"--pool", "NAME", "of a nutcracker.yml, where it has several"}, &import_.pool);
-  AddText(tree_, import, {"--upstream", "NAME", "of a configuration of nginx, where it has several"},
-          &import_.upstream);
-  AddSettings(import);
-  tree_.SetFooter(import, kImportFooter);
-}
-
-void CommandLine::AddRingUpdate(Node* ring) {
-  Node* update =
-      AddCommand(ring, "update", "change settings of a ring, which moves no key", {"RING"}, [this](const Words& words) {
-        if (clear_labels_ && update_.labels) return tree_.ReportUsage("--label and --clear-labels do not go together");
-        if (clear_labels_) update_.labels.emplace();
-        if (!update_.default_weight && !update_.labels && !update_.history_max && !update_.history_age) {
-          return tree_.ReportUsage(
-              "nothing to update",
-              "name a setting: --default-weight, --label, --clear-labels, --history-max or --history-age");
-        }
-        update_.ring = words[0];
-        update_.mutation = mutation_;
-        Session session(global_);
-        return RingUpdate(session, update_);
-      });
-  AddNumber(tree_, update, "--default-weight", &update_.default_weight,
-            "weight of nodes that are added without one from now on");
-  AddPairs(update, "--label", &update_.labels,
-           "a label of the ring; may come again; all of it replaces all that was there");
-  CommandTree::AddSwitch(update, "--clear-labels", &clear_labels_, "remove all labels");
-  AddNumber(tree_, update, "--history-max", &update_.history_max, "how many records of changes are kept");
-  tree_.AddFlag(
-      update, {"--history-age", "TIME", "how long records of changes are kept, such as 720h"},
-      [this](const std::string& text) { return Assign(ParseAge("history-age", text), &update_.history_age); });
-  AddMutationFlags(update);
-  AddIfVersion(update);
-}
-
-void CommandLine::AddRestore(Node* ring) {
-  Node* restore = AddCommand(ring, "restore", "go back to the nodes of an earlier version, as a new change", {"RING"},
-                             [this](const Words& words) {
-                               if (!restore_.to) return tree_.ReportUsage("--to E/R is missing");
-                               restore_.ring = words[0];
-                               restore_.mutation = mutation_;
-                               Session session(global_);
-                               return RingRestore(session, restore_);
-                             });
-  AddVersion(tree_, restore, "--to", &restore_.to, "the version; `ringctl history RING` shows those that are kept");
-  AddMutationFlags(restore);
-  AddIfVersion(restore);
-  AddForce(restore, kForceOfNodes);
+void CommandLine::AddRings() {
+  rings_.AddTo([this](Node* above, const std::string& name, const std::string& help, Words words, Action run,
+                      LastWord last) { return AddCommand(above, name, help, std::move(words), std::move(run), last); });
 }
 
 void CommandLine::AddHistory() {
@@ -314,9 +167,9 @@ void CommandLine::AddNodeCommands() {
       return tree_.ReportUsage("--metadata and --clear-metadata do not go together");
     }
     if (clear_metadata_) fields_.metadata.emplace();
-    if (!fields_.address && !fields_.weight && !fields_.zone && !fields_.metadata) {
+    if (!fields_.address && !fields_.weight && !fields_.zone && !fields_.metadata && !fields_.points_file) {
       return tree_.ReportUsage("nothing to update",
-                               "name a field: --address, --weight, --zone, --metadata or --clear-metadata");
+                               "name a field: --address, --weight, --zone, --metadata, --clear-metadata or --points");
     }
     Session session(global_);
     return NodeUpdate(session, NodeOptionsOf(words));
@@ -334,11 +187,11 @@ void CommandLine::AddNodeCommands() {
   tree_.SetFooter(update, kUpdateFooter);
   tree_.SetFooter(remove, kRemoveFooter);
   for (Node* changing : {add, update, remove}) {
-    AddMutationFlags(changing);
-    AddIfVersion(changing);
+    AddMutationFlags(tree_, changing, &mutation_);
+    AddIfVersion(tree_, changing, &mutation_);
   }
   for (Node* taking : {update, remove}) {
-    AddForce(taking, kForceOfNodes);
+    AddForce(taking, &mutation_, kForceOfNodes);
   }
 }
 
@@ -353,9 +206,9 @@ void CommandLine::AddApply() {
                            });
   AddText(tree_, apply, {"-f,--file", "FILE", "the nodes as they shall be, in YAML or JSON; `-` is stdin"},
           &apply_.file);
-  AddMutationFlags(apply);
-  AddIfVersion(apply);
-  AddForce(apply, fmt::format("{}, or FILE has no nodes", kForceOfNodes));
+  AddMutationFlags(tree_, apply, &mutation_);
+  AddIfVersion(tree_, apply, &mutation_);
+  AddForce(apply, &mutation_, fmt::format("{}, or FILE has no nodes", kForceOfNodes));
   tree_.SetFooter(apply, kFileFooter);
 }
 
@@ -374,6 +227,9 @@ void CommandLine::AddLookup() {
         if (words.size() > 2 && std::count(words.begin() + 1, words.end(), "-") > 0) {
           return tree_.ReportUsage("`-` stands for all of stdin: no KEY goes with it");
         }
+        if (lookup_.positions && words[1] == "-") {
+          return tree_.ReportUsage("--positions takes none from stdin: each is a call of its own");
+        }
         Session session(global_);
         return Lookup(session, lookup_);
       },
@@ -381,6 +237,7 @@ void CommandLine::AddLookup() {
   AddNumber(tree_, lookup, "--owners", &lookup_.owners, "how many distinct nodes a key [1]");
   AddVersion(tree_, lookup, "--min-version", &lookup_.min_version,
              "the answer must be at this version of the ring or later");
+  CommandTree::AddSwitch(lookup, "--positions", &lookup_.positions, "each KEY is a position on the circle, a number");
   CommandTree::AddSwitch(lookup, "--null", &lookup_.null_separated,
                          "a NUL ends each key on stdin, instead of a newline");
   tree_.SetFooter(lookup, kLookupFooter);
@@ -430,26 +287,14 @@ void CommandLine::AddCompletion() {
   tree_.SetFooter(completion, kCompletionFooter);
 }
 
-void CommandLine::AddMutationFlags(Node* node) {
-  CommandTree::AddSwitch(node, "--dry-run", &mutation_.dry_run, "show what would result and change nothing");
-  AddText(tree_, node, {"--reason", "TEXT", "why, for those who read the history"}, &mutation_.reason);
-  CommandTree::AddSwitch(node, "-y,--yes", &mutation_.yes, "do not ask; what asks nothing takes it too");
-}
-
-void CommandLine::AddIfVersion(Node* node) {
-  AddVersion(tree_, node, "--if-version", &mutation_.if_version, "only if the ring is at this version");
-}
-
-void CommandLine::AddForce(Node* node, const std::string& help) {
-  CommandTree::AddSwitch(node, "--force", &mutation_.force, help);
-}
-
 void CommandLine::AddNodeFlags(Node* node) {
   AddText(tree_, node, {"--address", "TEXT", "where callers reach the node"}, &fields_.address);
   AddNumber(tree_, node, "--weight", &fields_.weight, "part of the keys, against the other weights; 0 owns nothing");
   AddText(tree_, node, {"--zone", "TEXT", "rack or availability zone"}, &fields_.zone);
   AddPairs(node, "--metadata", &fields_.metadata,
            "free text for callers; may come again; all of it replaces all that was there");
+  AddText(tree_, node, {"--points", "FILE", "in a ring of points: those of the node, numbers with space between"},
+          &fields_.points_file);
 }
 
 ExitCode CommandLine::Complete(Words arguments) {

@@ -237,7 +237,9 @@ void CommandTree::AddFlag(Node* node, const Flag& flag, const std::function<absl
     }
     ThrowUnlessOk(set(text));
   };
-  CLI::Option* option = node->add_option_function<std::string>(flag.names, take, flag.help);
+  const bool listed = flag.choices.empty() || flag.help.find(flag.choices.back()) != std::string::npos;
+  const std::string help = listed ? flag.help : fmt::format("{}: {}", flag.help, fmt::join(flag.choices, ", "));
+  CLI::Option* option = node->add_option_function<std::string>(flag.names, take, help);
   option->type_name(flag.type)->envname(flag.environment);
   if (!flag.choices.empty()) choices_[option] = flag.choices;
 }

@@ -97,9 +97,9 @@ std::string Block(const ExplainOptions& options, const Facts& facts, const Expla
   } else {
     rows.cells.push_back({"point", fmt::format("of {}: {}", explanation.point_of, hashes)});
   }
-  if (facts.lookup.owners_short()) {
+  if (facts.lookup.owners_short() && options.owners) {
     rows.cells.push_back({"short", fmt::format("{} of the {} owners that were asked for: there are no more",
-                                               facts.lookup.owners_size(), options.owners.value_or(kDefaultOwners))});
+                                               facts.lookup.owners_size(), *options.owners)});
   }
   if (!explanation.weightless.empty()) {
     rows.cells.push_back({"weight 0", fmt::format("{}", fmt::join(explanation.weightless, ", "))});

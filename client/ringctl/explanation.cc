@@ -124,6 +124,7 @@ absl::StatusOr<Explanation> ExplainPoint(const v1::GetRingResponse& response, co
 }  // namespace
 
 absl::StatusOr<Explanation> ExplainOwners(const v1::GetRingResponse& ring, const v1::LookupResponse& answer) {
+  if (const auto known = FromProto(ring.ring().placement()); !known.ok()) return known.status();
   absl::StatusOr<Explanation> explanation;
   if (auto slot = ExplainSlot(ring.ring().placement(), answer.hash())) {
     slot->whys.assign(static_cast<std::size_t>(answer.owners_size()), "kept in the slot");
@@ -132,6 +133,8 @@ absl::StatusOr<Explanation> ExplainOwners(const v1::GetRingResponse& ring, const
     explanation = ExplainPoint(ring, answer);
     if (!explanation.ok()) return explanation;
   }
+  // Redis gives replicas no weight, and they are owners all the same.
+  if (ring.ring().placement().preset().preset() == v1::PRESET_REDIS_CLUSTER) return explanation;
   for (const v1::Node& node : ring.nodes()) {
     if (node.weight() == 0) explanation->weightless.push_back(node.id());
   }

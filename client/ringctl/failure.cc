@@ -21,6 +21,7 @@ std::string HintOf(const grpc::Status& status) {
       {"NODE_NOT_FOUND", "`ringctl node list RING` shows the nodes of a ring"},
       {"NODE_EXISTS", "`ringctl node update RING ID` changes a node that is there"},
       {"RING_EMPTY", "add a node of weight > 0 with `ringctl node add`, or raise a weight with `ringctl node update`"},
+      {"RING_IMPORTED", "`ringctl ring import RING FILE` takes its nodes and slots from Redis anew"},
       {"FORCE_REQUIRED", "add --force to do it all the same; --dry-run shows what would result"},
       {"VERSION_NOT_REACHED", "the ring has not come that far: ask again later, or without --min-version"},
       {"STORE_UNREACHABLE", "its log says why; it may have to be started anew: see the runbook in deploy/README.md"},

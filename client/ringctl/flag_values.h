@@ -11,6 +11,7 @@
 #include "client/ringctl/argument_values.h"
 #include "client/ringctl/command_tree.h"
 #include "client/ringctl/escape.h"
+#include "client/ringctl/options.h"
 #include "client/ringctl/version_text.h"
 
 namespace ringd::ctl {
@@ -48,6 +49,29 @@ inline void AddVersion(CommandTree& tree, CommandTree::Node* node, const std::st
     return absl::InvalidArgumentError(
         fmt::format("{} {} is not EPOCH/REVISION, two numbers below 2^64", name, Quoted(text)));
   });
+}
+
+// A flag KEY=VALUE that may come again.
+template <typename Pairs>
+void AddPairs(CommandTree::Node* node, const std::string& name, Pairs* pairs, const std::string& help) {
+  CommandTree::AddListFlag(node, {name, "KEY=VALUE", help}, [what = name.substr(2), pairs](const Words& texts) {
+    return Assign(ParsePairs(what, texts), pairs);
+  });
+}
+
+// What commands take that change something; then what some of them take.
+inline void AddMutationFlags(CommandTree& tree, CommandTree::Node* node, MutationFlags* flags) {
+  CommandTree::AddSwitch(node, "--dry-run", &flags->dry_run, "show what would result and change nothing");
+  AddText(tree, node, {"--reason", "TEXT", "why, for those who read the history"}, &flags->reason);
+  CommandTree::AddSwitch(node, "-y,--yes", &flags->yes, "do not ask; what asks nothing takes it too");
+}
+
+inline void AddIfVersion(CommandTree& tree, CommandTree::Node* node, MutationFlags* flags) {
+  AddVersion(tree, node, "--if-version", &flags->if_version, "only if the ring is at this version");
+}
+
+inline void AddForce(CommandTree::Node* node, MutationFlags* flags, const std::string& help) {
+  CommandTree::AddSwitch(node, "--force", &flags->force, help);
 }
 
 }  // namespace ringd::ctl

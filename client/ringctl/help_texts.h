@@ -32,6 +32,7 @@ inline constexpr char kFileFooter[] =
     "    zone: a\n"
     "    hash_key: n1             # the id; cannot be changed\n"
     "    metadata: {rack: r7}\n"
+    "    points: [17, 4711]       # in a ring of points alone\n"
     "\n"
     "`ringctl ring get RING -o yaml > FILE` is a beginning. FILE may be `-`: then it comes from stdin.";
 

@@ -2,10 +2,12 @@
 
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "client/ringctl/commands.h"
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
+#include "client/ringctl/import_check.h"
 #include "client/ringctl/input_file.h"
 #include "client/ringctl/json.h"
 #include "client/ringctl/mutation.h"
@@ -52,6 +54,7 @@ v1::GetRingResponse PlannedRing(const ImportedRing& imported, const v1::Plan& pl
     node.set_join_number(static_cast<uint64_t>(planned.nodes_size()));
     ring.set_total_weight(ring.total_weight() + node.weight());
   }
+  planned.mutable_slot_owners()->Assign(imported.slot_owners.begin(), imported.slot_owners.end());
   return planned;
 }
 
@@ -84,31 +87,57 @@ Rows PlannedRows(const v1::GetRingResponse& planned) {
   return rows;
 }
 
-void PrintPlan(const ImportedRing& imported, const v1::CreateRingResponse& created, const GlobalOptions& options) {
+// kRefused, when it has told why the nodes or the table would be.
+ExitCode PrintPlan(const ImportedRing& imported, const v1::CreateRingResponse& created, const GlobalOptions& options) {
+  if (absl::Status fit = CheckPlanned(imported, created.plan().ring()); !fit.ok()) {
+    return ReportError(ExitCode::kRefused, TextOf(fit));
+  }
   const v1::GetRingResponse planned = PlannedRing(imported, created.plan());
   switch (options.format) {
     case Format::kJson:
       Print(JsonText(PlannedJson(planned)));
-      return;
+      return ExitCode::kOk;
     case Format::kYaml:
       Print(YamlText(PlannedJson(planned)));
-      return;
+      return ExitCode::kOk;
     case Format::kTsv:
       Print(TsvText(PlannedRows(planned)));
-      return;
+      return ExitCode::kOk;
     case Format::kTable:
       break;
   }
   Print(fmt::format("dry run, nothing was changed: ring {} would be imported, {}\n\n{}\n{}",
                     Quoted(planned.ring().name()), NodesText(imported), SettingsBlock(planned.ring()),
                     RowsText(PlannedRows(planned), options)));
+  return ExitCode::kOk;
 }
 
-v1::ApplyChangesRequest AddAll(const ImportedRing& imported, const std::string& ring) {
-  v1::ApplyChangesRequest request;
+// The nodes as changes that fit into a message each: one, but for nodes with many points of their own.
+std::vector<v1::ApplyChangesRequest> AddAll(const ImportedRing& imported, const std::string& ring) {
+  constexpr std::size_t kMostBytes = 900'000;
+  std::vector<v1::ApplyChangesRequest> requests;
+  std::size_t bytes = 0;
+  for (const v1::Node& node : imported.nodes) {
+    const std::size_t more = node.ByteSizeLong();
+    if (requests.empty() || bytes + more > kMostBytes) {
+      requests.emplace_back().set_ring(ring);
+      bytes = 0;
+    }
+    bytes += more;
+    *requests.back().add_operations()->mutable_add()->mutable_node() = node;
+  }
+  return requests;
+}
+
+// Deletes the ring that was made for an import that then failed, unless somebody has changed it since. Answers what is
+// to be said where it stays.
+std::string TakeBack(Session& session, const std::string& ring, const v1::Version& made) {
+  v1::DeleteRingRequest request;
   request.set_ring(ring);
-  for (const v1::Node& node : imported.nodes) *request.add_operations()->mutable_add()->mutable_node() = node;
-  return request;
+  *request.mutable_options()->mutable_expected_version() = made;
+  request.mutable_options()->set_force(true);
+  const Answer<v1::DeleteRingResponse> answer = session.connection.Call(&v1::Directory::Stub::DeleteRing, request);
+  return answer.status.ok() ? "" : fmt::format("ring {} was made for it and may have stayed", Quoted(ring));
 }
 
 // Adds the nodes to the ring that was made for them, and prints the outcome of both.
@@ -117,14 +146,16 @@ ExitCode AddNodes(Session& session, const RingImportOptions& options, const Impo
   const std::string ring = fmt::format("ring {}", Quoted(options.ring.ring));
   MutationFlags flags = options.ring.mutation;
   flags.if_version = created.version();
-  v1::ApplyChangesRequest request = AddAll(imported, options.ring.ring);
-  FillOptions(flags, request.mutable_options());
-  const Answer<v1::ApplyChangesResponse> answer = session.connection.Call(&v1::Directory::Stub::ApplyChanges, request);
-  if (!answer.status.ok()) {
-    return ReportStatus(answer.status,
-                        fmt::format("{} was made and stays, without nodes, since they were not added", ring));
+  v1::ApplyChangesResponse response;
+  for (v1::ApplyChangesRequest& request : AddAll(imported, options.ring.ring)) {
+    FillOptions(flags, request.mutable_options());
+    Answer<v1::ApplyChangesResponse> answer = session.connection.Call(&v1::Directory::Stub::ApplyChanges, request);
+    if (!answer.status.ok()) {
+      return ReportStatus(answer.status, TakeBack(session, options.ring.ring, *flags.if_version));
+    }
+    response = std::move(answer.value);
+    flags.if_version = response.version();
   }
-  const v1::ApplyChangesResponse& response = answer.value;
   MutationOutcome outcome{&response, &response.version(), &response.previous_version(), nullptr, nullptr};
   outcome.warnings.assign(created.warnings().begin(), created.warnings().end());
   outcome.warnings.insert(outcome.warnings.end(), response.warnings().begin(), response.warnings().end());
@@ -132,33 +163,44 @@ ExitCode AddNodes(Session& session, const RingImportOptions& options, const Impo
   return ExitCode::kOk;
 }
 
-// The nodes and slots of a ring whose authority is elsewhere; the ring is made where it is not there yet.
-ExitCode ImportSlots(Session& session, const RingImportOptions& options, const ImportedRing& imported) {
+// Whether the ring is there, and may be: Redis goes on moving its slots, so that they are imported time and again.
+bool IsThereForRedis(Session& session, const std::string& ring, const ImportedRing& imported) {
+  if (imported.settings.placement().preset().preset() != v1::PRESET_REDIS_CLUSTER) return false;
   v1::GetRingRequest look;
-  look.set_ring(options.ring.ring);
+  look.set_ring(ring);
   look.set_page_size(1);
   const Answer<v1::GetRingResponse> held = session.connection.Call(&v1::Directory::Stub::GetRing, look);
-  if (held.status.error_code() == grpc::StatusCode::NOT_FOUND) {
+  return held.status.error_code() != grpc::StatusCode::NOT_FOUND;
+}
+
+// The nodes and the table of a ring of slots; the ring is made where it is not there yet.
+ExitCode ImportSlots(Session& session, const RingImportOptions& options, const ImportedRing& imported) {
+  const std::string ring = fmt::format("ring {}", Quoted(options.ring.ring));
+  MutationFlags flags = options.ring.mutation;
+  const bool is_there = IsThereForRedis(session, options.ring.ring, imported);
+  if (is_there && (options.ring.default_weight || !options.ring.labels.empty())) {
+    return ReportError(ExitCode::kUsage,
+                       fmt::format("--default-weight and --label are for a ring that is made, and {} is there", ring),
+                       "`ringctl ring update` changes them");
+  }
+  if (!is_there) {
     v1::CreateRingRequest create = imported.settings;
     create.set_ring(options.ring.ring);
-    FillOptions(options.ring.mutation, create.mutable_options());
+    FillOptions(flags, create.mutable_options());
     const Answer<v1::CreateRingResponse> created = session.connection.Call(&v1::Directory::Stub::CreateRing, create);
     if (!created.status.ok()) return ReportStatus(created.status);
-    if (options.ring.mutation.dry_run) {
-      PrintPlan(imported, created.value, session.options);
-      return ExitCode::kOk;
-    }
+    if (flags.dry_run) return PrintPlan(imported, created.value, session.options);
+    flags.if_version = created.value.version();
   }
   v1::ImportSlotsRequest request;
   request.set_ring(options.ring.ring);
   request.mutable_nodes()->Assign(imported.nodes.begin(), imported.nodes.end());
   request.mutable_ranges()->Assign(imported.ranges.begin(), imported.ranges.end());
-  const ExitCode code =
-      Mutate(session, &v1::Directory::Stub::ImportSlots, std::move(request), options.ring.mutation,
-             {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))});
-  if (code != ExitCode::kOk && held.status.error_code() == grpc::StatusCode::NOT_FOUND) {
-    Notice(fmt::format("ring {} was made and stays, without slots", Quoted(options.ring.ring)));
-  }
+  request.mutable_slot_owners()->Assign(imported.slot_owners.begin(), imported.slot_owners.end());
+  const ExitCode code = Mutate(session, &v1::Directory::Stub::ImportSlots, std::move(request), flags,
+                               {ring, fmt::format("imported, {}", NodesText(imported))});
+  if (code == ExitCode::kOk || is_there) return code;
+  if (const std::string stays = TakeBack(session, options.ring.ring, *flags.if_version); !stays.empty()) Notice(stays);
   return code;
 }
 
@@ -169,14 +211,15 @@ ExitCode RingImport(Session& session, const RingImportOptions& options) {
   const ExitCode code = ReadImport(options, &imported);
   if (code != ExitCode::kOk) return code;
   PrintWarnings(imported.warnings, session.options);
-  if (!imported.ranges.empty()) return ImportSlots(session, options, imported);
+  if (!imported.ranges.empty() || !imported.slot_owners.empty()) return ImportSlots(session, options, imported);
   v1::CreateRingRequest request = imported.settings;
   request.set_ring(options.ring.ring);
   FillOptions(options.ring.mutation, request.mutable_options());
   const Answer<v1::CreateRingResponse> created = session.connection.Call(&v1::Directory::Stub::CreateRing, request);
   if (!created.status.ok()) return ReportStatus(created.status);
   if (options.ring.mutation.dry_run) {
-    PrintPlan(imported, created.value, session.options);
+    const ExitCode fits = PrintPlan(imported, created.value, session.options);
+    if (fits != ExitCode::kOk) return fits;
     PrintWarnings(created.value.warnings(), session.options);
     return ExitCode::kOk;
   }

@@ -2,6 +2,7 @@
 
 #include <absl/status/status.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,7 +17,8 @@ struct ImportedRing {
   std::string origin;                 // which one of the file it is, for people; such as `pool "alpha"`
   v1::CreateRingRequest settings;     // what the file says of the ring; name and options are not filled in
   std::vector<v1::Node> nodes;        // in the order in which they join; their output-only fields are absent
-  std::vector<v1::SlotRange> ranges;  // of a Redis Cluster
+  std::vector<v1::SlotRange> ranges;  // of a Redis Cluster, as it tells them itself
+  std::vector<uint32_t> slot_owners;  // of an export, as ImportSlotsRequest has them; empty without nodes or slots
   std::vector<std::string> warnings;  // what was not taken over, or not as it stands; each begins with FILE:LINE
 };
 

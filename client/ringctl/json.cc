@@ -8,6 +8,7 @@
 #include <google/protobuf/util/type_resolver_util.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 
@@ -41,6 +42,33 @@ std::string Marked(std::string_view text) {
   return marked;
 }
 
+// Whether this is a list of numbers alone, 64-bit ones among them, which are texts. Such a list is a line of its own:
+// it may have a million.
+bool IsNumbers(const Json& value) {
+  const auto is_number = [](const Json& item) {
+    if (!item.is_string()) return item.is_number();
+    const auto& text = item.get_ref<const std::string&>();
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), is_number);
+}
+
+void AppendIndented(const Json& value, std::size_t indent, std::string* text) {
+  if (!value.is_structured() || value.empty() || IsNumbers(value)) {
+    *text += value.dump();
+    return;
+  }
+  *text += value.is_array() ? "[" : "{";
+  const char* before = "\n";
+  for (const auto& [key, item] : value.items()) {
+    *text += before + std::string(indent + 2, ' ');
+    if (value.is_object()) *text += Json(key).dump() + ": ";
+    AppendIndented(item, indent + 2, text);
+    before = ",\n";
+  }
+  *text += "\n" + std::string(indent, ' ') + (value.is_array() ? "]" : "}");
+}
+
 void EmitYaml(const Json& value, YAML::Emitter* yaml) {
   if (value.is_object()) {
     *yaml << (value.empty() ? YAML::Flow : YAML::Block) << YAML::BeginMap;
@@ -56,7 +84,7 @@ void EmitYaml(const Json& value, YAML::Emitter* yaml) {
     }
     *yaml << YAML::EndMap;
   } else if (value.is_array()) {
-    *yaml << (value.empty() ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
+    *yaml << (value.empty() || IsNumbers(value) ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
     for (const Json& item : value) EmitYaml(item, yaml);
     *yaml << YAML::EndSeq;
   } else if (value.is_string()) {
@@ -94,7 +122,11 @@ Json KeyJson(std::string_view key) {
   return {{"key_base64", absl::Base64Escape({key.data(), key.size()})}};
 }
 
-std::string JsonText(const Json& value) { return value.dump(2) + "\n"; }
+std::string JsonText(const Json& value) {
+  std::string text;
+  AppendIndented(value, 0, &text);
+  return text + "\n";
+}
 
 std::string JsonLine(const Json& value) { return value.dump() + "\n"; }
 

@@ -21,7 +21,8 @@ Json ToJsonWithoutPaging(const google::protobuf::Message& joined_pages);
 // KeyJson is an object with a key: as "key", or as "key_base64" where it is no UTF-8.
 Json KeyJson(std::string_view key);
 
-// JsonText is an indented document with a newline at its end, JsonLine the same on one line.
+// JsonText is an indented document with a newline at its end, and a list of numbers on one line; JsonLine the same on
+// one line.
 std::string JsonText(const Json& value);
 std::string JsonLine(const Json& value);
 

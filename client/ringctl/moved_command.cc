@@ -17,6 +17,7 @@
 #include "client/ringctl/progress.h"
 #include "client/ringctl/ring_pages.h"
 #include "client/ringctl/standard_output.h"
+#include "client/ringctl/version_text.h"
 
 namespace ringd::ctl {
 namespace {
@@ -57,7 +58,7 @@ ExitCode ReportKey(uint64_t line, std::string_view why) {
 }
 
 ExitCode PrintMoved(const MovedOptions& options, int fd, const MovedKeys& keys, const GlobalOptions& global,
-                    MovedOutput* output) {
+                    MovedOutput* output, uint64_t* keys_read) {
   KeyReader reader(fd, options.null_separated ? '\0' : '\n');
   bool waiting = false;  // all that was read is in the output
   for (uint64_t line = 1;;) {
@@ -83,6 +84,7 @@ ExitCode PrintMoved(const MovedOptions& options, int fd, const MovedKeys& keys, 
       return ReportKey(line, fmt::format("key {} is no UTF-8, which the ring's hash reads", Quoted(key)));
     }
     if (const v1::MovedRange* moved = keys.Find(key); moved != nullptr) Print(output->Add(key, *moved));
+    *keys_read = line;
     if (line++ % kBlock != 0) continue;
     ShowProgress(global, fmt::format("{} keys read, {} moved", line - 1, output->count()));
     if (!FlushOutput()) return ExitCode::kRefused;
@@ -101,8 +103,13 @@ ExitCode Moved(Session& session, const MovedOptions& options) {
   ExitCode code = ReadMovedKeys(session, options.versions, &keys);
   if (code != ExitCode::kOk) return code;
   MovedOutput output(session.options, keys->diff());
-  code = PrintMoved(options, fd, *keys, session.options, &output);
+  uint64_t keys_read = 0;
+  code = PrintMoved(options, fd, *keys, session.options, &output, &keys_read);
   Print(output.Finish());
+  if (code == ExitCode::kOk && FlushOutput() && !session.options.quiet) {
+    Notice(fmt::format("{} of {} keys moved, {} -> {}", output.count(), keys_read, VersionText(keys->diff().from()),
+                       VersionText(keys->diff().to())));
+  }
   return code;
 }
 

@@ -10,6 +10,9 @@ namespace ringd::ctl {
 absl::StatusOr<MovedKeys> MovedKeys::Make(const v1::Placement& placement, v1::DiffVersionsResponse diff) {
   const auto settings = FromProto(placement);
   if (!settings.ok()) return settings.status();
+  if (!ring::KeyPlace(*settings).has_hash()) {
+    return absl::InvalidArgumentError("keys have no place in a ring of points, whose hash is not known here");
+  }
   return MovedKeys(*settings, std::move(diff));
 }
 

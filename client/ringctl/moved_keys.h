@@ -16,7 +16,7 @@ namespace ringd::ctl {
 class MovedKeys {
  public:
   // `diff` is all that moved, with its ranges in order, in a ring of this placement. INVALID_ARGUMENT, with a text to
-  // be shown as it is, for a placement that this build does not know.
+  // be shown as it is, for a placement that this build does not know, or whose hash nobody knows here (points).
   static absl::StatusOr<MovedKeys> Make(const v1::Placement& placement, v1::DiffVersionsResponse diff);
 
   // False only for bytes that are no UTF-8, where the ring's hash reads characters.

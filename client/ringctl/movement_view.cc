@@ -17,7 +17,17 @@ std::string BalanceText(bool there, const v1::Balance& balance) {
 }  // namespace
 
 std::string MovedText(const v1::Movement* movement) {
-  return movement == nullptr ? "" : fmt::format(", {:.1f}% moved", movement->moved_share() * 100);
+  if (movement == nullptr) return "";
+  std::string text = fmt::format(", {:.1f}% moved", movement->moved_share() * 100);
+  double from_nobody = 0;
+  double to_nobody = 0;
+  for (const v1::MovedPair& pair : movement->pairs()) {
+    if (!pair.has_from()) from_nobody += pair.share();
+    if (!pair.has_to()) to_nobody += pair.share();
+  }
+  if (from_nobody > 0) text += fmt::format(", {:.1f}% got an owner", from_nobody * 100);
+  if (to_nobody > 0) text += fmt::format(", {:.1f}% lost theirs", to_nobody * 100);
+  return text;
 }
 
 std::string MovementBlock(const v1::Movement& movement, const GlobalOptions& options) {
@@ -35,7 +45,7 @@ std::string MovementBlock(const v1::Movement& movement, const GlobalOptions& opt
   std::string text = RowsText(rows, options);
   if (left_out > 0) text += fmt::format("... and {} between other nodes\n", ShareText(left_out, Format::kTable));
   if (movement.new_members_share() > 0) {
-    text += fmt::format("slots get owners that they did not have, of any rank: {} of the circle\n",
+    text += fmt::format("copies that slots get on nodes that had none, all ranks together: {} of the keys\n",
                         ShareText(movement.new_members_share(), Format::kTable));
   }
   return text + fmt::format("share / expected share: {} before, {} after\n",

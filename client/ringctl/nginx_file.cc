@@ -177,8 +177,10 @@ absl::StatusOr<Upstream> Choose(const std::string& file, const std::vector<Upstr
                                 const std::string& name) {
   std::vector<Upstream> chosen;
   std::vector<std::string> names;
+  std::string all;
   for (const Upstream& upstream : upstreams) {
     names.push_back(upstream.name);
+    all += fmt::format("{}{}", all.empty() ? "" : ", ", Quoted(upstream.name));
     if (name.empty() || upstream.name == name) chosen.push_back(upstream);
   }
   if (chosen.size() == 1) return chosen.front();
@@ -186,7 +188,7 @@ absl::StatusOr<Upstream> Choose(const std::string& file, const std::vector<Upstr
     const Upstream& second = chosen[1];
     return WrongLine(file, second.line,
                      name.empty()
-                         ? fmt::format("a second upstream, {}: --upstream names the one to import", Quoted(second.name))
+                         ? fmt::format("there are several upstreams: --upstream names the one to import, of {}", all)
                          : fmt::format("upstream {} comes twice", Quoted(name)));
   }
   if (names.empty()) return WrongLine(file, 1, "the file has no block \"upstream NAME { ... }\"");

@@ -105,6 +105,10 @@ absl::StatusOr<NginxStatement> NginxStatements::Next() {
       absl::StatusOr<std::string> word = TakeQuoted();
       if (!word.ok()) return word.status();
       statement.words.push_back(*std::move(word));
+      if (!rest_.empty() && std::string_view(" \t\r\n;{").find(rest_.front()) == std::string_view::npos) {
+        return WrongLine(file_, line_,
+                         fmt::format("{} is not apart from what follows its quote", Quoted(statement.words.back())));
+      }
     } else {
       statement.words.push_back(TakeWord());
     }

@@ -4,7 +4,9 @@
 #include "client/ringctl/confirmation.h"
 #include "client/ringctl/escape.h"
 #include "client/ringctl/failure.h"
+#include "client/ringctl/input_file.h"
 #include "client/ringctl/mutation.h"
+#include "client/ringctl/points_file.h"
 #include "client/ringctl/ring_pages.h"
 #include "client/ringctl/ring_view.h"
 #include "client/ringctl/standard_output.h"
@@ -37,6 +39,19 @@ v1::Node NodeOf(const NodeOptions& options, google::protobuf::FieldMask* mask) {
   return node;
 }
 
+// Not kOk, when it has told what is wrong with the file.
+ExitCode ReadPoints(const NodeFields& fields, v1::Node* node, google::protobuf::FieldMask* mask) {
+  if (!fields.points_file) return ExitCode::kOk;
+  const absl::StatusOr<std::string> content = ReadInputFile(*fields.points_file);
+  if (!content.ok()) return ReportError(ExitCode::kUsage, std::string(content.status().message()));
+  const std::string name = *fields.points_file == "-" ? "stdin" : *fields.points_file;
+  const absl::StatusOr<std::vector<uint64_t>> points = ParsePoints(name, *content);
+  if (!points.ok()) return ReportError(ExitCode::kUsage, std::string(points.status().message()));
+  node->mutable_points()->Add(points->begin(), points->end());
+  mask->add_paths("points");
+  return ExitCode::kOk;
+}
+
 ChangeWords Words(const NodeOptions& options, std::string_view participle) {
   return {fmt::format("node {}", Quoted(options.node)), fmt::format("{} ring {}", participle, Quoted(options.ring))};
 }
@@ -48,6 +63,8 @@ ExitCode NodeAdd(Session& session, const NodeOptions& options) {
   v1::AddNodeRequest request;
   request.set_ring(options.ring);
   *request.mutable_node() = NodeOf(options, &unused);
+  const ExitCode read = ReadPoints(options.fields, request.mutable_node(), &unused);
+  if (read != ExitCode::kOk) return read;
   return Mutate(session, &v1::Directory::Stub::AddNode, request, options.mutation, Words(options, "added to"));
 }
 
@@ -55,6 +72,8 @@ ExitCode NodeUpdate(Session& session, const NodeOptions& options) {
   v1::UpdateNodeRequest request;
   request.set_ring(options.ring);
   *request.mutable_node() = NodeOf(options, request.mutable_update_mask());
+  const ExitCode read = ReadPoints(options.fields, request.mutable_node(), request.mutable_update_mask());
+  if (read != ExitCode::kOk) return read;
   return Mutate(session, &v1::Directory::Stub::UpdateNode, request, options.mutation, Words(options, "updated in"));
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -22,7 +23,14 @@ Fields FieldsOf(const v1::Node& node) {
   if (!node.zone().empty()) fields["zone"] = node.zone();
   if (node.hash_key() != node.id()) fields["hash_key"] = node.hash_key();
   for (const auto& [key, value] : node.metadata()) fields["metadata." + key] = value;
+  if (!node.points().empty()) fields["points"] = fmt::format("{}", fmt::join(node.points(), " "));
   return fields;
+}
+
+// A field as it is shown: a node may have 100,000 points.
+std::string Shortened(const std::string& value) {
+  constexpr std::size_t kMost = 80;
+  return value.size() <= kMost ? value : value.substr(0, kMost) + "...";
 }
 
 v1::Node WithoutOutput(v1::Node node) {
@@ -34,6 +42,7 @@ v1::Node WithoutOutput(v1::Node node) {
 v1::Node WithDefaults(v1::Node node, uint32_t default_weight) {
   if (!node.has_weight()) node.set_weight(default_weight);
   if (node.hash_key().empty()) node.set_hash_key(node.id());
+  std::sort(node.mutable_points()->begin(), node.mutable_points()->end());  // as the directory keeps them
   return node;
 }
 
@@ -62,6 +71,10 @@ v1::UpdateOperation UpdateOf(const v1::Node& before, const v1::Node& after) {
   if (sorted(before) != sorted(after)) {
     *node.mutable_metadata() = after.metadata();
     mask.add_paths("metadata");
+  }
+  if (!std::equal(before.points().begin(), before.points().end(), after.points().begin(), after.points().end())) {
+    *node.mutable_points() = after.points();
+    mask.add_paths("points");
   }
   return update;
 }
@@ -123,8 +136,8 @@ Rows DifferenceRows(const NodeDifference& difference) {
     for (const auto& [field, values] : fields) {
       const auto& [old_value, new_value] = values;
       if (old_value != nullptr && new_value != nullptr && *old_value == *new_value) continue;
-      rows.cells.push_back(
-          {change, IdOf(delta), field, old_value == nullptr ? "" : *old_value, new_value == nullptr ? "" : *new_value});
+      rows.cells.push_back({change, IdOf(delta), field, old_value == nullptr ? "" : Shortened(*old_value),
+                            new_value == nullptr ? "" : Shortened(*new_value)});
     }
   }
   return rows;

@@ -78,6 +78,7 @@ class NodeFileReader {
   absl::Status ReadText(const std::string& what, const YAML::Node& value, std::string* text) const;
   absl::Status ReadWeight(const std::string& what, const YAML::Node& value, v1::Node* node) const;
   absl::Status ReadMetadata(const std::string& what, const YAML::Node& value, v1::Node* node) const;
+  absl::Status ReadPoints(const std::string& what, const YAML::Node& value, v1::Node* node) const;
 
   NodeFile* file_;
   std::map<std::string, int> lines_;  // of the ids
@@ -142,6 +143,18 @@ absl::Status NodeFileReader::ReadMetadata(const std::string& what, const YAML::N
   return absl::OkStatus();
 }
 
+absl::Status NodeFileReader::ReadPoints(const std::string& what, const YAML::Node& value, v1::Node* node) const {
+  if (!value.IsSequence()) return Bad(value.Mark(), fmt::format("{} is no list; [] is an empty one", what));
+  for (const YAML::Node& item : value) {
+    std::string text;
+    if (absl::Status status = ReadText(what, item, &text); !status.ok()) return status;
+    const absl::StatusOr<uint64_t> point = ParsePosition(what, text);
+    if (!point.ok()) return Bad(item.Mark(), std::string(point.status().message()));
+    node->add_points(*point);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status NodeFileReader::ReadNode(const std::string& name, const YAML::Node& node) {
   if (!node.IsMap()) return Bad(node.Mark(), fmt::format("{} is no mapping, with lines such as \"id: n1\"", name));
   NodeFile::Entry entry{.node = {}, .line = LineOf(node.Mark())};
@@ -161,6 +174,7 @@ absl::Status NodeFileReader::ReadNode(const std::string& name, const YAML::Node&
       {"hash_key", text(read.mutable_hash_key())},
       {"weight", [&](const std::string& what, const YAML::Node& value) { return ReadWeight(what, value, &read); }},
       {"metadata", [&](const std::string& what, const YAML::Node& value) { return ReadMetadata(what, value, &read); }},
+      {"points", [&](const std::string& what, const YAML::Node& value) { return ReadPoints(what, value, &read); }},
   };
   if (absl::Status status = ReadMapping(name + ": ", node, uses, {"share", "join_number"}); !status.ok()) return status;
   if (!has_id) return Bad(node.Mark(), fmt::format("{} has no id", name));
@@ -192,7 +206,8 @@ absl::Status NodeFileReader::ReadDocument(const YAML::Node& document) {
                                               has_nodes = true;
                                               return ReadNodes(what, value);
                                             }}};
-  if (absl::Status status = ReadMapping("", document, uses, {"version", "ring"}); !status.ok()) return status;
+  if (absl::Status status = ReadMapping("", document, uses, {"version", "ring", "slot_owners"}); !status.ok())
+    return status;
   return has_nodes ? absl::OkStatus() : Bad(document.Mark(), "the key \"nodes\" is missing");
 }
 

@@ -30,6 +30,7 @@ struct NodeFile {
 //       zone: a
 //       hash_key: n1
 //       metadata: {rack: r7}
+//       points: [17, 4711]      # in a ring of points alone
 //
 // What `ring get -o yaml` and `-o json` print is such a document: `version` and `ring`, and of a node `share` and
 // `join_number`, are there for readers and are passed over. Texts may stand without quotes, and are taken as they are

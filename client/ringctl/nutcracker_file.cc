@@ -16,20 +16,12 @@
 #include "client/ringctl/escape.h"
 #include "proto/yaml_document.h"
 #include "ring/closest_word.h"
+#include "ring/preset.h"
 
 namespace ringd::ctl {
 namespace {
 
 constexpr std::string_view kDefaultPort = "11211";  // which nutcracker leaves out of what it hashes
-
-const std::map<std::string, v1::HashFunction>& ServedHashes() {
-  static const std::map<std::string, v1::HashFunction> hashes = {
-      {"md5", v1::HASH_FUNCTION_MD5},           {"crc16", v1::HASH_FUNCTION_CRC16},
-      {"crc32a", v1::HASH_FUNCTION_CRC32},      {"fnv1_64", v1::HASH_FUNCTION_FNV1_64},
-      {"fnv1a_64", v1::HASH_FUNCTION_FNV1A_64}, {"fnv1_32", v1::HASH_FUNCTION_FNV1_32},
-      {"fnv1a_32", v1::HASH_FUNCTION_FNV1A_32}, {"murmur", v1::HASH_FUNCTION_MURMUR2_32}};
-  return hashes;
-}
 
 // The directives that decide over no key.
 bool IsPassedOver(const std::string& key) {
@@ -66,9 +58,10 @@ std::string Server::hash_key() const {
   return std::string_view(address).substr(colon + 1) == kDefaultPort ? address.substr(0, colon) : address;
 }
 
+// As nutcracker hashes it: it drops the default port by its number, and we do by its digits.
 bool IsPort(std::string_view text) {
   const std::optional<uint64_t> port = ParseDecimal(text);
-  return port && *port >= 1 && *port <= 65535;
+  return port && *port >= 1 && *port <= 65535 && text.front() != '0';
 }
 
 // Taken apart from the end, as nutcracker does. nullopt for another form.
@@ -165,15 +158,12 @@ absl::Status PoolReader::ReadDirective(const std::string& key, const YAML::Node&
 }
 
 absl::Status PoolReader::ReadHash(const YAML::Node& value) {
-  const auto hash = ServedHashes().find(value.Scalar());
-  if (hash != ServedHashes().end()) {
-    preset()->set_hash(hash->second);
+  if (const auto hash = ring::TwemproxyHash(value.Scalar())) {
+    preset()->set_hash(static_cast<v1::HashFunction>(*hash));
     return absl::OkStatus();
   }
-  std::vector<std::string> names;
-  for (const auto& [name, unused] : ServedHashes()) names.push_back(name);
   return Wrong(value, fmt::format("hash {} is not served: one of {} keeps its keys here", Quoted(value.Scalar()),
-                                  fmt::join(names, ", ")));
+                                  fmt::join(ring::TwemproxyHashNames(), ", ")));
 }
 
 absl::Status PoolReader::ReadServers(const YAML::Node& servers) {
@@ -201,6 +191,15 @@ absl::Status PoolReader::ReadServer(const YAML::Node& line) {
   return nodes_.Add(LineOf(line.Mark()), std::move(node));
 }
 
+// The keys of a mapping that are texts.
+std::string AllNames(const YAML::Node& mapping) {
+  std::vector<std::string> names;
+  for (const auto& pair : mapping) {
+    if (pair.first.IsScalar()) names.push_back(Quoted(pair.first.Scalar()));
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 // The pool that is wanted, or an error that names those that there are.
 absl::StatusOr<YAML::Node> FindPool(const std::string& file, const YAML::Node& document, const std::string& name,
                                     std::string* found) {
@@ -217,9 +216,9 @@ absl::StatusOr<YAML::Node> FindPool(const std::string& file, const YAML::Node& d
     if (!name.empty() && names.back() != name) continue;
     if (pool.has_value()) {
       return WrongLine(file, line,
-                       name.empty()
-                           ? fmt::format("a second pool, {}: --pool names the one to import", Quoted(names.back()))
-                           : fmt::format("pool {} comes twice", Quoted(name)));
+                       name.empty() ? fmt::format("there are several pools: --pool names the one to import, of {}",
+                                                  AllNames(document))
+                                    : fmt::format("pool {} comes twice", Quoted(name)));
     }
     pool.emplace(pair.second);
     *found = names.back();

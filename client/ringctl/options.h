@@ -78,6 +78,7 @@ struct NodeFields {
   std::optional<std::string> zone;
   std::optional<std::string> hash_key;
   std::optional<std::map<std::string, std::string>> metadata;
+  std::optional<std::string> points_file;  // "-" = standard input
 };
 
 struct NodeOptions {
@@ -127,6 +128,7 @@ struct SimulateOptions {
 struct LookupOptions {
   std::string ring;
   std::vector<std::string> keys;  // exactly "-" = keys come from stdin
+  bool positions = false;         // the keys are positions on the circle; none is "-"
   bool null_separated = false;    // on stdin, NUL ends a key instead of a newline
   std::optional<uint32_t> owners;
   std::optional<v1::Version> min_version;

@@ -25,6 +25,7 @@ struct PlacementOptions {
   std::string match;
   std::string tie_rule;
   std::string hash_tag;
+  std::optional<uint64_t> last_position;
   std::optional<uint32_t> minimum_ring_size;
   std::optional<uint32_t> maximum_ring_size;
 
@@ -42,7 +43,7 @@ std::vector<std::string> TieRuleNames();
 // kind that is named.
 absl::StatusOr<v1::Placement> PlacementOf(const PlacementOptions& options);
 
-// The kind of a placement: "hashed", "slots", the name of a preset.
+// The kind of a placement: "hashed", "slots", "points", the name of a preset.
 std::string PlacementName(const v1::Placement& placement);
 
 // PlacementDetails is the kind and what it was given, in a line.

@@ -33,7 +33,7 @@ void PrintDiff(const v1::DiffVersionsResponse& diff, const GlobalOptions& option
   if (PrintDocument(diff, options.format)) return;
   if (options.format == Format::kTsv) {
     Print(MovedRangeLines(diff));
-  } else if (diff.ranges_size() > 0) {
+  } else if (diff.ranges_size() > 0 || diff.movement().new_members_share() > 0) {
     Print(fmt::format("version {} -> {}{}, ranges: {}\n\n{}", VersionText(diff.from()), VersionText(diff.to()),
                       MovedText(&diff.movement()), diff.ranges_size(), MovementBlock(diff.movement(), options)));
   }
@@ -43,10 +43,7 @@ void PrintDiff(const v1::DiffVersionsResponse& diff, const GlobalOptions& option
 
 ExitCode DiffVersions(Session& session, const ComparedVersions& versions) {
   const Answer<v1::DiffVersionsResponse> answer = ReadDiff(session.connection, versions);
-  if (!answer.status.ok()) {
-    const ExitCode code = ReportStatus(answer.status);
-    return code == ExitCode::kRefused ? ExitCode::kCannotTell : code;
-  }
+  if (!answer.status.ok()) return OfComparison(ReportStatus(answer.status));
   PrintDiff(answer.value, session.options);
   if (!FlushOutput()) return ExitCode::kCannotTell;
   return answer.value.ranges().empty() ? ExitCode::kOk : ExitCode::kDiffers;

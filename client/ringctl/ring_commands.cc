@@ -25,7 +25,9 @@ ExitCode RingCreate(Session& session, const RingCreateOptions& options) {
 }
 
 ExitCode RingGet(Session& session, const std::string& ring) {
-  const Answer<v1::GetRingResponse> answer = ReadRing(session.connection, ring);
+  // A document is the whole ring, which `ring import` makes anew.
+  const bool document = session.options.format == Format::kJson || session.options.format == Format::kYaml;
+  const Answer<v1::GetRingResponse> answer = ReadRing(session.connection, ring, document);
   if (!answer.status.ok()) return ReportStatus(answer.status);
   const v1::GetRingResponse& response = answer.value;
   if (PrintDocument(response, session.options.format)) return ExitCode::kOk;

@@ -54,7 +54,9 @@ std::string ImportFormatOf(const std::string& content) {
     std::string first;
     if (!(words >> first) || first.front() == '#') continue;
     if (first.front() == '{') return kJson;
-    if (LooksLikeClusterNodes(line) || first == "1)" || first == "0") return kRedis;
+    std::string more;
+    const bool number_alone = first.find_first_not_of("0123456789") == std::string::npos && !(words >> more);
+    if (LooksLikeClusterNodes(line) || first == "1)" || number_alone) return kRedis;
     if (first.ends_with(':') || first == "---") return kNutcracker;
     const bool nginx = first == "upstream" || line.find_first_of(";{") != std::string::npos;
     return nginx ? kNginx : kList;
@@ -64,6 +66,10 @@ std::string ImportFormatOf(const std::string& content) {
 
 absl::StatusOr<ImportedRing> ParseImport(const RingImportOptions& options, const std::string& file,
                                          const std::string& content) {
+  if (options.format.empty() && content.starts_with("version:")) {
+    return absl::InvalidArgumentError(
+        fmt::format("{}: an export in YAML; what is imported is that of `ringctl ring get -o json`", file));
+  }
   const std::string format = options.format.empty() ? ImportFormatOf(content) : options.format;
   if (absl::Status status = CheckOptions(options, format, file); !status.ok()) return status;
   absl::StatusOr<ImportedRing> ring = ParseFile(options, format, file, content);

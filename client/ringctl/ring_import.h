@@ -15,8 +15,8 @@ std::vector<std::string> ImportFormatNames();
 
 // ImportFormatOf tells by the first line with content which kind a file is: one that begins with `{` is json, a first
 // word that ends with `:` (or `---`) is nutcracker's, a line with `;` or `{`, or whose first word is upstream, nginx's;
-// one that begins with the 40 digits of a node of CLUSTER NODES, or with a slot of CLUSTER SLOTS, is redis; anything
-// else is a list.
+// one that begins with the 40 digits of a node of CLUSTER NODES, or is a number alone, as CLUSTER SLOTS begins, is
+// redis; anything else is a list.
 std::string ImportFormatOf(const std::string& content);
 
 // ParseImport reads the content of a file as `options` say. `file` is its name in errors. What the options say of the

@@ -41,12 +41,14 @@ Answer<Response> ReadPages(Connection& connection,
 
 }  // namespace
 
-Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring) {
+Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring, bool slot_owners) {
   v1::GetRingRequest request;
   request.set_ring(ring);
+  request.set_slot_owners(slot_owners);
   return ReadPages(connection, &v1::Directory::Stub::GetRing, request,
                    [](v1::GetRingResponse* page, v1::GetRingResponse* joined) {
                      for (v1::Node& node : *page->mutable_nodes()) *joined->add_nodes() = std::move(node);
+                     joined->mutable_slot_owners()->MergeFrom(page->slot_owners());
                    });
 }
 

@@ -9,9 +9,10 @@
 
 namespace ringd::ctl {
 
-// ReadRing joins all pages of a ring into one answer, all of one version, without page token. It begins anew when the
-// ring changes between two pages; ABORTED when that happens 10 times.
-Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring);
+// ReadRing joins all pages of a ring into one answer, all of one version, without page token; with its table of slots
+// where `slot_owners` asks for it. It begins anew when the ring changes between two pages; ABORTED when that happens 10
+// times.
+Answer<v1::GetRingResponse> ReadRing(Connection& connection, const std::string& ring, bool slot_owners = false);
 
 // ReadRings joins all pages of the list of rings whose names begin with `prefix`.
 Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::string& prefix = "");

@@ -46,9 +46,9 @@ std::string RingBlock(const v1::Ring& ring) {
                 {"checksum", ChecksumText(ring.checksum())},
                 {"placement", PlacementDetails(ring.placement())},
                 {"default weight", std::to_string(ring.default_weight())},
-                {"nodes", std::to_string(ring.node_count())},
-                {"points", std::to_string(ring.point_count())},
-                {"imbalance", ring.imbalance() > 0 ? fmt::format("{:.3f}", ring.imbalance()) : ""}};
+                {"nodes", std::to_string(ring.node_count())}};
+  if (ring.point_count() > 0) rows.cells.push_back({"points", std::to_string(ring.point_count())});
+  rows.cells.push_back({"imbalance", ring.imbalance() > 0 ? fmt::format("{:.3f}", ring.imbalance()) : ""});
   for (const auto& [key, value] : std::map(ring.labels().begin(), ring.labels().end())) {
     rows.cells.push_back({"label", fmt::format("{}={}", key, value)});
   }

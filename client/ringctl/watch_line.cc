@@ -19,6 +19,7 @@ std::string NodeText(const v1::Node& node) {
   for (const auto& [key, value] : std::map(node.metadata().begin(), node.metadata().end())) {
     text += fmt::format(" {}={}", Quoted(key), Quoted(value));
   }
+  if (node.points_size() > 0) text += fmt::format(" points {}", node.points_size());
   return text;
 }
 

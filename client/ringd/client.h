@@ -73,6 +73,10 @@ class Client {
 
   absl::StatusOr<LookupResult> Lookup(std::string_view ring, std::string_view key,
                                       const LookupOptions& options = {}) const;
+  // The owners of a position on the circle: a value of the ring's hash function, or of the caller's own in a ring of
+  // PointsPlacement.
+  absl::StatusOr<LookupResult> LookupPosition(std::string_view ring, uint64_t position,
+                                              const LookupOptions& options = {}) const;
   absl::StatusOr<BatchLookupResult> BatchLookup(std::string_view ring, std::span<const std::string_view> keys,
                                                 const LookupOptions& options = {}) const;
 

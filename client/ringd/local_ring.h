@@ -12,7 +12,8 @@
 //
 // Error handling: a lookup fails with UNAVAILABLE before the first copy has come (WaitReady), with NOT_FOUND while the
 // directory says that there is no such ring, with FAILED_PRECONDITION while no node has a weight, and with
-// INVALID_ARGUMENT for an empty key, since an unset variable is the most common bug of a caller. Else it does not fail:
+// INVALID_ARGUMENT for an empty key, since an unset variable is the most common bug of a caller, and for any key in a
+// ring of PointsPlacement, which is asked by position. Else it does not fail:
 // when the directory cannot be reached, the last copy answers, and status().age says how old it may be.
 //
 // Idempotency: lookups change nothing, but for what is counted of them.
@@ -59,12 +60,15 @@ class RingCopy {
   Version version() const;
   uint64_t checksum() const;
 
-  // The owner of a key, or null while no node has a weight, and for a key that is no UTF-8 in one of the two presets
-  // whose hash reads characters. Lives as long as the copy.
+  // The owner of a key, or null while no node has a weight, for a key that is no UTF-8 in one of the two presets whose
+  // hash reads characters, and for every key in a ring of PointsPlacement. Lives as long as the copy.
   const Node* Owner(std::string_view key) const;
   // Fills `out` with the owners of a key in order, and returns how many there are: fewer than out.size() when the ring
   // has fewer nodes with a weight. 64 at most.
   size_t Owners(std::string_view key, std::span<const Node*> out) const;
+  // The same, of a position on the circle: a value of the ring's hash function, or of the caller's own in a ring of
+  // PointsPlacement. None for one beyond the circle.
+  size_t OwnersAt(uint64_t position, std::span<const Node*> out) const;
 
   // All nodes in order of id, and the share of the circle of each.
   size_t node_count() const;
@@ -150,6 +154,8 @@ class LocalRing {
   // Fills `out` with the owners of a key in order, and returns how many there are; see RingCopy::Owners. The nodes live
   // until this thread's next lookup of this ring. INVALID_ARGUMENT for more than 64.
   absl::StatusOr<size_t> Owners(std::string_view key, std::span<const Node*> out) const;
+  // The same, of a position on the circle; see RingCopy::OwnersAt. INVALID_ARGUMENT for one beyond it.
+  absl::StatusOr<size_t> OwnersAt(uint64_t position, std::span<const Node*> out) const;
 
   // The copy as it is now, to hold on to; null while there is none.
   std::shared_ptr<const RingCopy> Copy() const;

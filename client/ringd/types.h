@@ -38,6 +38,7 @@ struct Node {
   std::string zone;                // may be empty
   std::string hash_key;            // never empty in answers; empty when adding = the id
   std::map<std::string, std::string> metadata;
+  std::vector<uint64_t> points;  // in a ring of PointsPlacement alone; in order in answers
 
   bool operator==(const Node&) const = default;
 };
@@ -71,7 +72,13 @@ struct PresetPlacement {
 
   bool operator==(const PresetPlacement&) const = default;
 };
-using Placement = std::variant<SlotsPlacement, HashedPlacement, PresetPlacement>;
+// Nodes come with their points, and are asked for by position (Client::LookupPosition).
+struct PointsPlacement {
+  std::optional<uint64_t> last_position;  // of the circle
+
+  bool operator==(const PointsPlacement&) const = default;
+};
+using Placement = std::variant<SlotsPlacement, HashedPlacement, PresetPlacement, PointsPlacement>;
 
 // What is fixed, or given, when a ring is created. Absent = the default of the directory.
 struct RingSettings {
@@ -126,6 +133,7 @@ struct UpdateNode {
   std::optional<std::string> address;
   std::optional<std::string> zone;
   std::optional<std::map<std::string, std::string>> metadata;  // replaced as a whole
+  std::optional<std::vector<uint64_t>> points;                 // replaced as a whole
 };
 using Operation = std::variant<AddNode, RemoveNode, UpdateNode>;
 

@@ -51,6 +51,11 @@ def ring_figures(rates):
     ]
 
 
+def durable_figures(rates):
+    value, least = (1e3 / rates[f"BM_{name}/real_time"] for name in ("DurableAddNode", "MergeAndSync"))
+    return [figure("durable AddNode, 10,000 nodes x 160 points", value, "ms", "merge + fsync", least, 3, at_least=False)]
+
+
 def copy_figures(rates):
     one, two = (rates[f"BM_LocalRingOwner/real_time/threads:{threads}"] for threads in (1, 2))
     return [
@@ -76,12 +81,14 @@ def rpc_figures(measured):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("ring")
+    parser.add_argument("durable")
     parser.add_argument("copy")
     parser.add_argument("rpc")
     parser.add_argument("--json")
     arguments = parser.parse_args()
 
-    figures = ring_figures(medians(arguments.ring)) + copy_figures(medians(arguments.copy))
+    figures = ring_figures(medians(arguments.ring)) + durable_figures(medians(arguments.durable))
+    figures += copy_figures(medians(arguments.copy))
     with open(arguments.rpc, encoding="utf-8") as file:
         figures += rpc_figures(json.load(file))
 

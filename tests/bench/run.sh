@@ -50,7 +50,7 @@ else
   repetitions=5 min_time=0.5 rounds=150 millis=100
 fi
 
-for name in ring copy; do
+for name in ring durable copy; do
   echo "${name}_bench ..." >&2
   "$bin/${name}_bench" --benchmark_repetitions=$repetitions --benchmark_min_time=$min_time \
     --benchmark_format=json --benchmark_out_format=json > "$scratch/$name.json"
@@ -66,4 +66,4 @@ servers+=($!)
 echo_server=127.0.0.1:$(await "$scratch/echo.log" '^([0-9]+)$')
 "$bin/rpc_bench" measure "$ringd" "$echo_server" "$request_bytes" $rounds $millis > "$scratch/rpc.json"
 
-python3 tests/bench/report.py "$scratch/ring.json" "$scratch/copy.json" "$scratch/rpc.json" ${json:+--json "$json"}
+python3 tests/bench/report.py "$scratch/ring.json" "$scratch/durable.json" "$scratch/copy.json" "$scratch/rpc.json" ${json:+--json "$json"}

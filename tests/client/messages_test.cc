@@ -11,7 +11,8 @@ TEST(Messages, ANodeComesBackAsItWas) {
                   .weight = 7,
                   .zone = "a",
                   .hash_key = "old-name",
-                  .metadata = {{"rack", "r1"}, {"", ""}}};
+                  .metadata = {{"rack", "r1"}, {"", ""}},
+                  .points = {3, 1}};
   v1::Node message;
   ToMessage(node, &message);
   EXPECT_EQ(ToValue(message), node);
@@ -27,10 +28,13 @@ TEST(Messages, AnAbsentWeightStaysAbsentAndZeroStaysZero) {
 
 TEST(Messages, TheMaskOfAnUpdateNamesJustTheFieldsThatHaveAValue) {
   v1::NodeOperation message;
-  ToMessage(UpdateNode{.id = "n1", .weight = 0, .metadata = std::map<std::string, std::string>{}}, &message);
+  ToMessage(
+      UpdateNode{
+          .id = "n1", .weight = 0, .metadata = std::map<std::string, std::string>{}, .points = std::vector<uint64_t>{}},
+      &message);
   const auto& mask = message.update().update_mask();
   EXPECT_EQ(std::vector<std::string>(mask.paths().begin(), mask.paths().end()),
-            (std::vector<std::string>{"weight", "metadata"}));
+            (std::vector<std::string>{"weight", "metadata", "points"}));
   EXPECT_EQ(message.update().node().id(), "n1");
 }
 
@@ -106,7 +110,7 @@ TEST(Messages, EveryMutationOptionArrives) {
 TEST(Messages, PlacementsComeBackAsTheyWere) {
   for (const Placement& placement :
        {Placement(SlotsPlacement{.slot_bits = 12, .owners = 3}), Placement(HashedPlacement{.points_per_weight = 7}),
-        Placement(PresetPlacement{.preset = "java-crc32-vn"})}) {
+        Placement(PresetPlacement{.preset = "java-crc32-vn"}), Placement(PointsPlacement{.last_position = 999})}) {
     v1::Placement message;
     ASSERT_TRUE(ToMessage(placement, &message).ok());
     EXPECT_EQ(ToValue(message), placement) << message.ShortDebugString();

@@ -170,6 +170,14 @@ void WriteDirectory(const Corpus& corpus) {
                                .Add("id: 'n\\n2\\033[2J'")
                                .Call<v1::UpdateRingRequest>(DirectoryStep::kUpdateRing, "ring: 'r' default_weight: 1")
                                .bytes());
+  corpus.Write("points", Steps()
+                             .Call<v1::CreateRingRequest>(DirectoryStep::kCreateRing,
+                                                          "ring: 'r' placement { points { last_position: 999 } }")
+                             .Add("id: 'n1' weight: 1 points: 7 points: 900")
+                             .Add("id: 'n2' weight: 1 points: 900 points: 0")
+                             .Add("id: 'n3' weight: 1 points: 1000")
+                             .Call<v1::LookupRequest>(DirectoryStep::kLookup, "ring: 'r' position: 8 owners: 2")
+                             .bytes());
   corpus.Write("limits",
                Steps()
                    .Create("default_weight: 65535 ")
@@ -290,6 +298,9 @@ void WriteCodec(const Corpus& corpus) {
         Bytes<v1::Placement>("hashed { hash: HASH_FUNCTION_XXH3_64 label: '{key}#{index}' points_per_weight: 2 match: "
                              "POINT_MATCH_AT_OR_AFTER tie_rule: TIE_RULE_NODE_ID }"));
   write("placement-slots", CodecKind::kPlacement, 0, Bytes<v1::Placement>("slots { slot_bits: 16 }"));
+  write("placement-points", CodecKind::kPlacement, 0,
+        Bytes<v1::Placement>("points { last_position: 999 match: POINT_MATCH_STRICTLY_AFTER }"));
+  write("node-points", CodecKind::kNode, 0, Bytes<v1::Node>("id: 'n1' weight: 1 points: 7 points: 3"));
   write("operation-add", CodecKind::kOperation, 0, Bytes<v1::NodeOperation>("add { node { id: 'n1' weight: 0 } }"));
   write("operation-remove", CodecKind::kOperation, 0, Bytes<v1::NodeOperation>("remove { node_id: 'n1' }"));
   write(

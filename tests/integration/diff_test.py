@@ -131,10 +131,17 @@ class LargeDiffTest(ProcessCase):
         self.assertGreater(ranges, 55000)
         self.assertLess(max(message.ByteSize() for message in messages), 128 << 10)
         before = status(self.server.process.pid, "VmRSS") << 10
-        streams = [self.connect(self.server).stub.DiffVersions(self.request) for _ in range(20)]
+        streams = [self.connect(self.server).stub.DiffVersions(self.request) for _ in range(16)]
         first = [next(stream) for stream in streams]
-        self.assertLess((status(self.server.process.pid, "VmRSS") << 10) - before, 20 * size / 4)
+        self.assertLess((status(self.server.process.pid, "VmRSS") << 10) - before, 16 * size / 4)
         self.assertEqual(len(first[0].ranges) + sum(len(message.ranges) for message in streams[0]), ranges)
+        # The first has been read out and has left; with one more there are 16 again, and no 17th.
+        streams.append(self.connect(self.server).stub.DiffVersions(self.request))
+        next(streams[-1])
+        with self.assertRaises(grpc.RpcError) as caught:
+            list(self.client.stub.DiffVersions(self.request, timeout=PATIENCE))
+        self.assertEqual(caught.exception.code().name, "RESOURCE_EXHAUSTED")
+        self.assertIn("16", caught.exception.details())
         for stream in streams[1:]:
             stream.cancel()
 

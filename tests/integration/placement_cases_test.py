@@ -1,7 +1,7 @@
 """Fault reports of others on how rings place keys (cases B10 to B45) as small scenarios for ringd. Each test names its
 case and its report.
 
-Environment: RINGD_BIN and PROTO_DIR.
+Environment: RINGD_BIN, RINGCTL_BIN and PROTO_DIR.
 """
 
 import collections
@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 from metrics_page import Page, get  # noqa: E402
 from ringd_client import hashed  # noqa: E402
+from ringd_process import ringctl  # noqa: E402
 from server_case import ProcessCase, ServerCase  # noqa: E402
 from stubs import pb  # noqa: E402
 
@@ -95,6 +96,33 @@ class PlacementCasesTest(ServerCase):
         plain = self.client.Lookup(ring=self.ring, key=b"k1")
         self.assertEqual(plain.hash, self.client.Lookup(ring=other, key=b"k1").hash)
         self.assertNotEqual(plain.hash, self.client.Lookup(ring=self.ring, key=b"ns:k1").hash)
+
+    def test_a_copy_has_all_settings(self):
+        """B40 (lericson/pylibmc#157): the snapshot of a Watch and an export have the settings, so that a copy does not
+        fall back on a default."""
+        placement = hashed(7, hash=pb.HASH_FUNCTION_MURMUR3_32, label="{index}:{key}", hash_tag="{}",
+                           match=pb.POINT_MATCH_STRICTLY_AFTER, tie_rule=pb.TIE_RULE_LATER_JOIN)
+        self.client.CreateRing(ring=self.ring, placement=placement, default_weight=9)
+        weights = {"z": 1, "a": 40, "m": None}
+        for node, weight in weights.items():
+            self.client.add(self.ring, node, weight=weight)
+        watch = self.watch(self.ring)
+        watch.wait_in_sync()
+        snapshot = watch.copies[self.ring]
+        self.assertEqual((snapshot.ring.placement, snapshot.ring.default_weight), (placement, 9))
+        self.assertEqual({node.id: node.weight for node in snapshot.nodes.values()},
+                         {node: weight or 9 for node, weight in weights.items()})
+        watch.check_equal(self, self.client, self.ring)
+
+        export = ringctl(self.server.endpoint, "ring", "get", self.ring, "-o", "json")
+        path = os.path.join(self.folder.name, "export.json")
+        with open(path, "wb") as file:
+            file.write(export.stdout)
+        copy = self.ring + "-copy"
+        done = ringctl(self.server.endpoint, "ring", "import", copy, path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.client.GetRing(ring=copy).ring.checksum, snapshot.checksum)
+        self.assertEqual(self.client.owners(copy, keys(10000)), self.client.owners(self.ring, keys(10000)))
 
     def test_a_node_that_was_just_added_is_there(self):
         """B44 (haproxy/haproxy#3413, envoyproxy/envoy#45212): each answer after an AddNode's has the node, on any

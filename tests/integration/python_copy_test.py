@@ -23,7 +23,9 @@ BATCH = 10_000
 
 def code_of_readme():
     with open(README, encoding="utf-8") as file:
-        return re.search(r"```python\n(import bisect.*?)```", file.read(), re.S).group(1)
+        text = file.read()
+    return "\n".join(re.search(r"```python\n(%s.*?)```" % begin, text, re.S).group(1)
+                     for begin in ("import bisect", "def follow"))
 
 
 class Copy:
@@ -33,20 +35,26 @@ class Copy:
         names = {}
         exec(code_of_readme(), names)  # pylint: disable=exec-used
         self.copy = names["RingCopy"]()
+        self.follow, self.client, self.ring = names["follow"], client, ring
         self.failure = None
         self.moved = threading.Condition()
         self.version = None
-        self.call = client.stub.Watch(pb.WatchRequest(selector=pb.RingSelector(names=pb.RingNames(rings=[ring]))))
+        self.call = None
         self.thread = threading.Thread(target=self.read)
         self.thread.start()
 
+    def Watch(self, request):  # pylint: disable=invalid-name
+        """As the stub has it; notes the version once a message was taken."""
+        self.call = self.client.stub.Watch(request)
+        for message in self.call:
+            yield message
+            with self.moved:
+                self.version = self.copy.version
+                self.moved.notify_all()
+
     def read(self):
         try:
-            for message in self.call:
-                with self.moved:
-                    self.copy.take(message)
-                    self.version = getattr(self.copy, "version", None)
-                    self.moved.notify_all()
+            self.follow(self, pb, self.ring, self.copy)
         except Exception as failure:  # pylint: disable=broad-except
             with self.moved:
                 self.failure = failure
@@ -57,8 +65,18 @@ class Copy:
             self.moved.wait_for(lambda: self.failure or (self.version and self.version.revision >= version.revision), 60)
             return self.version == version, self.failure
 
+    def await_failure(self):
+        with self.moved:
+            self.moved.wait_for(lambda: self.failure, 60)
+            return self.failure
+
+    def await_gone(self):
+        with self.moved:
+            return self.moved.wait_for(lambda: self.failure or self.version is None, 60), self.failure
+
     def stop(self):
-        self.call.cancel()
+        if self.call is not None:
+            self.call.cancel()
         self.thread.join()
 
 
@@ -89,6 +107,35 @@ class PythonCopyTest(ServerCase):
             answer = self.client.BatchLookup(ring=ring, keys=keys)
             ids = [node.id for node in answer.nodes]
             self.assertEqual([copy.owner(key) for key in keys], [ids[i] for i in answer.owner_indices])
+
+    def test_refuses_what_it_does_not_know(self):
+        slots = pb.SlotsPlacement
+        for number, placement in enumerate((
+                pb.Placement(slots=slots(hash_tag="{}")), pb.Placement(slots=slots(hash=pb.HASH_FUNCTION_XXH64)),
+                hashed(hash_tag="{}"), hashed(hash=pb.HASH_FUNCTION_MD5),
+                hashed(match=pb.POINT_MATCH_STRICTLY_AFTER), hashed(tie_rule=pb.TIE_RULE_LATER_JOIN),
+                pb.Placement(preset=pb.PresetPlacement(preset=pb.PRESET_KETAMA)),
+                pb.Placement(points=pb.PointsPlacement()))):
+            ring = "%s-%d" % (self.ring, number)
+            self.client.CreateRing(ring=ring, placement=placement)
+            copy = Copy(self.client, ring)
+            self.addCleanup(copy.stop)
+            self.assertIn("not a ring for this program", str(copy.await_failure()), placement)
+            self.assertIsNone(copy.copy.version)
+            self.assertIsNone(copy.copy.owner(b"k"))
+
+    def test_goes_with_its_ring(self):
+        for placement in (hashed(), pb.Placement(slots=pb.SlotsPlacement())):
+            ring = self.ring + "-" + placement.WhichOneof("kind")
+            self.client.CreateRing(ring=ring, placement=placement)
+            version = self.client.add(ring, "a").version
+            copy = Copy(self.client, ring)
+            self.addCleanup(copy.stop)
+            self.assertEqual(copy.await_version(version), (True, None))
+            self.assertEqual(copy.copy.owner(b"k"), "a")
+            self.client.delete(ring)
+            self.assertEqual(copy.await_gone(), (True, None))
+            self.assertIsNone(copy.copy.owner(b"k"))
 
     def test_random_rings(self):
         for seed in range(20):

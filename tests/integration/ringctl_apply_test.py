@@ -63,7 +63,8 @@ class RingctlApplyTest(RingctlCase):
             self.out("diff", self.ring, "-f", self.file(self.export(form)))
 
     def test_adds_updates_and_removes_as_one_change(self):
-        self.assertEqual(self.apply(THREE), 'nodes of ring "%s" changed (3 added): revision 1 -> 2, 0.0%% moved\n' % self.ring)
+        self.assertEqual(self.apply(THREE), 'nodes of ring "%s" changed (3 added): revision 1 -> 2, 0.0%% moved, 100.0%% got an '
+                         'owner\n' % self.ring)
         nodes = self.nodes()
         self.assertEqual([nodes["n1"][key] for key in ("address", "zone", "weight", "hash_key")],
                          ["10.0.0.1:1", "a", 100, "n1"])

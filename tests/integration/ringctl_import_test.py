@@ -3,6 +3,7 @@
 Environment: RINGD_BIN, RINGCTL_BIN and PROTO_DIR.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 
 from ringctl_case import RingctlCase  # noqa: E402
+from ringd_client import Client  # noqa: E402
 from ringd_process import PATIENCE, RINGCTL, environment  # noqa: E402
 
 GOLDEN = os.path.join(HERE, "..", "golden")
@@ -60,6 +62,16 @@ MOVES_IN = (
     ("ketama-weighted.tsv", LIST, ["--preset", "ketama-weighted"]),
     ("ketama-even.tsv", "".join(line.split()[0] + "\n" for line in LIST.splitlines()[1:]), ["--preset", "ketama"]),
 )
+
+
+def cluster_nodes(last_of_first, masters="ab"):
+    """What CLUSTER NODES tells of a cluster whose first master, of one replica, has the slots up to that one."""
+    borders = [0, last_of_first + 1] + [16000] * (len(masters) - 2) + [16384]
+    lines = ["%s 10.0.0.1:7000@17000 slave %s 0 0 1 connected" % ("f" * 40, masters[0] * 40)]
+    for number, name in enumerate(masters):
+        lines.append("%s 10.0.0.1:%d@1%d master - 0 0 1 connected %d-%d" % (
+            name * 40, 7001 + number, 7001 + number, borders[number], borders[number + 1] - 1))
+    return "".join(line + "\n" for line in lines).encode()
 
 
 class RingctlImportTest(RingctlCase):
@@ -136,11 +148,82 @@ class RingctlImportTest(RingctlCase):
         for field in ("placement", "default_weight", "labels", "history_limits", "checksum"):
             self.assertEqual(pages[0]["ring"][field], pages[1]["ring"][field])
 
-    def test_an_export_without_nodes(self):
-        self.out("ring", "create", self.ring, "--preset", "nginx")
+    def same(self, *rings):
+        """The rings have one checksum, and 2,000 keys have the same owners in the same order."""
+        client = Client(self.server.endpoint)
+        self.addCleanup(client.close)
+        checksums = [client.GetRing(ring=ring).ring.checksum for ring in rings]
+        self.assertEqual(checksums[0], checksums[1])
+        keys = [b"key-%d" % number for number in range(2000)]
+        owners = [client.owners(ring, keys, owners=3) for ring in rings]
+        self.assertEqual(owners[0], owners[1])
+        return owners[0]
+
+    def test_an_export_of_slots_is_the_same_ring(self):
+        self.out("ring", "create", self.ring, "--placement", "slots", "--slot-bits", "12", "--slot-owners", "3")
+        for node, weight, zone in (("z", 100, "1"), ("n1", 50, "2"), ("b", 130, "2"), ("n2", 100, "3"), ("a", 80, "1")):
+            self.out("node", "add", self.ring, node, "--weight", str(weight), "--zone", zone, "--address", node + ":1")
+        self.out("node", "update", self.ring, "n2", "--weight", "250")
+        self.out("node", "remove", self.ring, "n1", "--yes")
+        self.out("node", "add", self.ring, "idle", "--weight", "0")
         export = self.out("ring", "get", self.ring, "-o", "json").encode()
-        self.assertIn("0 nodes", self.out("ring", "import", self.ring + "-copy", "-", stdin=export))
-        self.assertEqual(self.json("ring", "get", self.ring + "-copy")["ring"]["node_count"], 0)
+        copy = self.ring + "-copy"
+        self.assertRegex(self.out("ring", "import", copy, "-", stdin=export),
+                         r'ring "%s" imported, 5 nodes of the export of ring "%s": revision 1 -> 2' % (copy, self.ring))
+        owners = self.same(self.ring, copy)
+        self.assertEqual({len(set(of_key)) for of_key in owners}, {3})
+        self.assertEqual(json.loads(export)["slot_owners"].count(0), 0, "each slot has its three")
+        # What it prints is a file of nodes as well.
+        self.out("diff", copy, "-f", "-", stdin=export)
+        # From here on both are levelled alike.
+        for ring in (self.ring, copy):
+            self.out("node", "add", ring, "late", "--weight", "70", "--zone", "3")
+            self.out("node", "remove", ring, "b", "--yes")
+        self.assertNotEqual(self.same(self.ring, copy), owners)
+        self.assertIn("ALREADY_EXISTS", self.err("ring", "import", copy, "-", code=1, stdin=export))
+
+    def test_an_export_of_a_redis_cluster_is_the_same_ring(self):
+        self.out("ring", "import", self.ring, "-", stdin=cluster_nodes(8191))
+        export = self.out("ring", "get", self.ring, "-o", "json").encode()
+        copy = self.ring + "-copy"
+        self.assertIn("imported, 3 nodes", self.out("ring", "import", copy, "-", stdin=export))
+        owners = self.same(self.ring, copy)
+        self.assertIn("nothing changed", self.out("ring", "import", copy, "-", stdin=export))
+        for ring in (self.ring, copy):
+            self.out("ring", "import", ring, "-", stdin=cluster_nodes(5000, "abc"))
+        self.assertNotEqual(self.same(self.ring, copy), owners)
+
+    def test_dry_run_of_an_export_of_slots(self):
+        self.out("ring", "create", self.ring, "--placement", "slots", "--slot-bits", "10", "--slot-owners", "2")
+        for node in ("z", "b", "a"):
+            self.out("node", "add", self.ring, node)
+        export = self.out("ring", "get", self.ring, "-o", "json").encode()
+        copy = self.ring + "-copy"
+        self.assertIn("would be imported, 3 nodes", self.out("ring", "import", copy, "-", "--dry-run", stdin=export))
+        plan = self.out("ring", "import", copy, "-", "--dry-run", "-o", "json", stdin=export).encode()
+        self.assertIn("NOT_FOUND", self.err("ring", "get", copy, code=1))
+        self.out("ring", "import", copy, "-", stdin=plan)
+        self.same(self.ring, copy)
+
+    def test_a_table_that_is_not_levelled(self):
+        self.out("ring", "create", self.ring, "--placement", "slots", "--slot-bits", "10")
+        for node in ("a", "b"):
+            self.out("node", "add", self.ring, node)
+        export = self.json("ring", "get", self.ring)
+        export["slot_owners"] = [1] * 1024
+        copy = self.ring + "-copy"
+        for flags in (["--dry-run"], []):
+            error = self.err("ring", "import", copy, "-", *flags, code=1, stdin=json.dumps(export).encode())
+            self.assertIn('node "a" owns 1024 slots; it should own 512', error)
+        self.assertIn("NOT_FOUND", self.err("ring", "get", copy, code=1))
+
+    def test_an_export_without_nodes(self):
+        for flag, value in (("--preset", "nginx"), ("--preset", "redis-cluster"), ("--placement", "slots")):
+            ring = self.ring + "-" + value
+            self.out("ring", "create", ring, flag, value)
+            export = self.out("ring", "get", ring, "-o", "json").encode()
+            self.assertIn("0 nodes", self.out("ring", "import", ring + "-copy", "-", stdin=export))
+            self.assertEqual(self.json("ring", "get", ring + "-copy")["ring"]["node_count"], 0)
 
     def test_dry_run(self):
         path = self.file(NUTCRACKER)
@@ -159,12 +242,13 @@ class RingctlImportTest(RingctlCase):
                       self.out("verify", self.ring, os.path.join(GOLDEN, "twemproxy-fnv1a_64-weighted.tsv")))
 
     def test_refused_files(self):
-        self.assertIn(":6: a second pool", self.refused("\na:\n  servers: ['h:1:1']\n\n\nb:\n  listen: x\n"))
+        self.assertIn(":6: there are several pools", self.refused("\na:\n  servers: ['h:1:1']\n\n\nb:\n  listen: x\n"))
         self.assertIn("distribution \"modula\"", self.refused("a:\n  distribution: modula\n  servers: ['h:1:1']\n"))
         self.assertIn("backup", self.refused("upstream u { hash $k consistent; server a:1; server b:1 backup; }"))
         self.assertIn("a list needs --preset", self.refused("a 1\n"))
         self.assertIn(":2: weight \"x\"", self.refused("a 1\nb x\n", "--preset", "ketama"))
-        self.assertIn("slots cannot be imported", self.refused('{"ring": {"placement": {"slots": {}}}}'))
+        self.assertIn("slot_owners is missing",
+                      self.refused('{"ring": {"placement": {"slots": {}}}, "nodes": [{"id": "a", "weight": 1}]}'))
         self.assertIn("cannot read", self.err("ring", "import", self.ring, "/no/such/file", code=2))
         self.assertIn("--format \"yaml\" is none of nutcracker, nginx, list, json",
                       self.refused("a 1\n", "--format", "yaml"))
@@ -174,13 +258,24 @@ class RingctlImportTest(RingctlCase):
         self.refused("a 1\n", *flags, code=1)
         self.refused("a 1\n", *flags, "--dry-run", code=1)
 
-    def test_says_what_there_is_when_nodes_are_refused(self):
-        error = self.err("ring", "import", self.ring, self.file("a 1\nb 2\n"), "--preset", "ketama", code=1)
-        self.assertRegex(error, r'error: ring "%s" was made and stays, without nodes, since they were not added: '
-                                r'.*weight 2.*INVALID_ARGUMENT' % self.ring)
-        self.assertEqual(self.json("ring", "get", self.ring)["ring"]["node_count"], 0)
-        self.assertIn("ALREADY_EXISTS",
-                      self.err("ring", "import", self.ring, self.file("a 1\n"), "--preset", "ketama", code=1))
+    def test_leaves_nothing_behind_when_nodes_are_refused(self):
+        for flags in (["--dry-run"], []):
+            error = self.err("ring", "import", self.ring, self.file("a 1\nb 2\n"), "--preset", "ketama", *flags, code=1)
+            self.assertRegex(error, r'error: .*weight 2')
+            self.assertIn("NOT_FOUND", self.err("ring", "get", self.ring, code=1))
+        self.out("ring", "import", self.ring, self.file("a 1\n"), "--preset", "ketama")
+
+    def test_a_ring_of_redis_that_is_there_takes_no_settings(self):
+        nodes = "%s h:1@2 master - 0 0 1 connected 0-16383\n" % ("a" * 40)
+        self.out("ring", "import", self.ring, self.file(nodes), "--label", "env=test")
+        self.assertIn("--default-weight and --label",
+                      self.err("ring", "import", self.ring, self.file(nodes), "--label", "env=prod", code=2))
+        self.out("ring", "import", self.ring, self.file(nodes))
+
+    def test_an_export_in_yaml(self):
+        self.out("ring", "create", self.ring)
+        export = self.out("ring", "get", self.ring, "-o", "yaml").encode()
+        self.assertIn("-o json", self.err("ring", "import", self.ring + "-2", "-", code=2, stdin=export))
 
     # --- verify
 
@@ -208,7 +303,8 @@ class RingctlImportTest(RingctlCase):
         self.assertIn("verify prints", self.err("verify", self.ring, "-", "-o", "json", code=2))
 
     def test_keys_are_bytes(self):
-        self.make_in("a,b 1\n", "--preset", "nginx")
+        self.out("ring", "create", self.ring, "--preset", "nginx")
+        self.out("node", "add", self.ring, "a,b")
         self.out("verify", self.ring, "-", stdin=b"k\\x00\\xFF\\x09\ta\\x2Cb\n\xff\xfe\ta\\x2Cb\nlast\ta\\x2Cb")
         keys = b"\0".join((b"a\nb", b"\\", b"\x80", b"c\td")) + b"\0"
         self.out("verify", self.ring, "-", stdin=self.run_it("lookup", self.ring, "-", "--null", "-o", "tsv",

@@ -18,7 +18,8 @@ ring::Node FullNode() {
           .zone = "a",
           .hash_key = "old-name",
           .metadata = {{"rack", "7"}, {"owner", "search"}},
-          .join_number = 9};
+          .join_number = 9,
+          .points = {0, 7, UINT64_MAX}};
 }
 
 TEST(Codec, NodeKeepsEveryFieldThereAndBackButWhatIsOutputOnly) {
@@ -93,7 +94,10 @@ TEST(Codec, PlacementThatIsAbsentOrNotServedIsInvalid) {
 }
 
 TEST(Codec, PlacementComesBackAsItWas) {
-  v1::Placement hashed, twemproxy, envoy, slots;
+  v1::Placement hashed, twemproxy, envoy, slots, points;
+  points.mutable_points()->set_last_position(999);
+  points.mutable_points()->set_match(v1::POINT_MATCH_STRICTLY_AFTER);
+  points.mutable_points()->set_tie_rule(v1::TIE_RULE_LATER_JOIN);
   slots.mutable_slots()->set_slot_bits(12);
   slots.mutable_slots()->set_owners(3);
   slots.mutable_slots()->set_hash(v1::HASH_FUNCTION_SHA1);
@@ -111,7 +115,7 @@ TEST(Codec, PlacementComesBackAsItWas) {
   envoy.mutable_preset()->set_hash(v1::HASH_FUNCTION_XXH64);
   envoy.mutable_preset()->set_minimum_ring_size(12);
   envoy.mutable_preset()->set_maximum_ring_size(34);
-  for (const v1::Placement& placement : {hashed, twemproxy, envoy, slots}) {
+  for (const v1::Placement& placement : {hashed, twemproxy, envoy, slots, points}) {
     const auto settings = FromProto(placement);
     ASSERT_TRUE(settings.ok()) << settings.status();
     v1::Placement back;
@@ -165,13 +169,14 @@ TEST(Codec, FieldMaskNamesWhatAnUpdateSets) {
   EXPECT_FALSE(update->zone.has_value());
   EXPECT_FALSE(update->address.has_value());
   EXPECT_FALSE(update->metadata.has_value());
+  EXPECT_FALSE(update->points.has_value());
 }
 
 TEST(Codec, FieldMaskSetsToEmptyAndToTheDefault) {
   v1::Node node;
   node.set_id("n1");
   google::protobuf::FieldMask mask;
-  for (const char* path : {"weight", "address", "zone", "metadata"}) mask.add_paths(path);
+  for (const char* path : {"weight", "address", "zone", "metadata", "points"}) mask.add_paths(path);
   const auto update = FromProto(node, mask);
   ASSERT_TRUE(update.ok());
   EXPECT_TRUE(update->default_weight);
@@ -179,6 +184,7 @@ TEST(Codec, FieldMaskSetsToEmptyAndToTheDefault) {
   EXPECT_EQ(update->address, "");
   EXPECT_EQ(update->zone, "");
   EXPECT_TRUE(update->metadata->empty());
+  EXPECT_TRUE(update->points->empty());
 }
 
 TEST(Codec, FieldMaskThatIsEmptyOrUnknownIsInvalid) {

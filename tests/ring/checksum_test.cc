@@ -89,6 +89,20 @@ TEST(RingChecksum, HasTheGoldenValueOfSlots) {
   EXPECT_EQ(ring->checksum(), 0x0545EAA546A5A16AULL);
 }
 
+// Of points: u32(4) + u64(last_position) + u32(match) + u32(tie_rule) + u32(default_weight), then nodes and points as
+// above. The digest of a node that has points goes on with u64(len(points)) + u64 each, in order.
+TEST(RingChecksum, HasTheGoldenValueOfPoints) {
+  const Node node = {.id = "p", .weight = 1, .hash_key = "p", .points = {0, 7, UINT64_MAX}};
+  const Node idle = {.id = "i", .weight = 0, .hash_key = "i", .points = {5}};
+  EXPECT_EQ(NodeDigest(node), 0x9C7F12FC73BEE25FULL);
+  const auto ring = Ring::Create({.placement = PointsSettings{}}, {node, idle});
+  ASSERT_TRUE(ring.ok()) << ring.status();
+  EXPECT_EQ(ring->checksum(), 0xFC79F6C06479ACB8ULL);
+  Node other = idle;
+  other.points = {6};
+  EXPECT_NE(Ring::Create({.placement = PointsSettings{}}, {node, other})->checksum(), ring->checksum());
+}
+
 HashedSettings& HashedOf(Settings& settings) { return std::get<HashedSettings>(settings.placement); }
 
 TEST(RingChecksum, ReadsEverySetting) {

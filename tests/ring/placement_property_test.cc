@@ -36,6 +36,10 @@ const std::vector<std::pair<std::string, Placement>>& Placements() {
       {"envoy", SmallEnvoy()},
       {"slots", SlotsSettings{.slot_bits = 10, .hash_tag = ""}},
       {"slots_of_three", SlotsSettings{.slot_bits = 10, .owners = 3, .hash_tag = ""}},
+      // A small circle, so that points meet.
+      {"points", PointsSettings{.last_position = 99}},
+      {"points_of_later_join",
+       PointsSettings{.last_position = 999, .match = PointMatch::kStrictlyAfter, .tie_rule = TieRule::kLaterJoin}},
   };
   return placements;
 }
@@ -54,7 +58,9 @@ class PlacementLaws : public testing::TestWithParam<std::tuple<size_t, uint64_t>
     for (uint32_t count = 1 + Below(3); count > 0; --count) {
       if (Below(12) >= ring_.node_count()) {
         const std::string id = "10.0.0." + std::to_string(++added_);
-        operations.emplace(id, Add(id, Below(5), Below(3) == 0 ? "" : "z" + std::to_string(Below(3))));
+        AddNode add = Add(id, Below(5), Below(3) == 0 ? "" : "z" + std::to_string(Below(3)));
+        if (HasOwnPoints()) add.node.points = RandomPoints();
+        operations.emplace(id, add);
         continue;
       }
       const std::string id = ring_.node(Below(static_cast<uint32_t>(ring_.node_count()))).id;
@@ -64,6 +70,7 @@ class PlacementLaws : public testing::TestWithParam<std::tuple<size_t, uint64_t>
         UpdateNode update = Reweigh(id, Below(6));
         if (Below(3) == 0) update.zone = "z" + std::to_string(Below(3));
         if (Below(3) == 0) update.address = "h:" + std::to_string(Below(3));
+        if (HasOwnPoints() && Below(3) == 0) update.points = RandomPoints();
         operations.emplace(id, update);
       }
     }
@@ -72,6 +79,20 @@ class PlacementLaws : public testing::TestWithParam<std::tuple<size_t, uint64_t>
     Applied applied = Change(ring_, list);
     ring_ = applied.ring;
     return applied;
+  }
+
+  bool HasOwnPoints() const { return std::holds_alternative<PointsSettings>(ring_.settings().placement); }
+  std::vector<uint64_t> RandomPoints() {
+    const auto last = static_cast<uint32_t>(ring_.keys().circle().last_value());
+    std::set<uint64_t> points;
+    for (uint32_t count = Below(8); count > 0; --count) points.insert(Below(last + 1));
+    return {points.rbegin(), points.rend()};
+  }
+
+  // That of a random key, where keys have one.
+  uint64_t RandomPosition() {
+    if (HasOwnPoints()) return random_();
+    return ring_.Position("key-" + std::to_string(Below(1'000'000)));
   }
 
   // Where a ring's owner may be another one than right before, and the end of the circle.
@@ -165,10 +186,9 @@ TEST_P(PlacementLaws, CopiesAndStoresHaveTheSameRing) {
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     ASSERT_EQ(loaded->checksum(), ring_.checksum()) << "step " << step;
     for (int i = 0; i < 50; ++i) {
-      const std::string key = "key-" + std::to_string(Below(1'000'000));
-      const uint64_t position = ring_.Position(key);
-      ASSERT_EQ(OwnerIds(copy, copy.Position(key), 3), OwnerIds(ring_, position, 3)) << key;
-      ASSERT_EQ(OwnerIds(*loaded, position, 3), OwnerIds(ring_, position, 3)) << key;
+      const uint64_t position = RandomPosition();
+      ASSERT_EQ(OwnerIds(copy, position, 3), OwnerIds(ring_, position, 3)) << position;
+      ASSERT_EQ(OwnerIds(*loaded, position, 3), OwnerIds(ring_, position, 3)) << position;
     }
   }
 }
@@ -185,6 +205,7 @@ TEST_P(PlacementLaws, ChecksumsTellContentsApart) {
       const Node& node = ring_.node(i);
       content += node.id + "/" + node.zone + "/" + node.address + "/" + std::to_string(node.weight) + "/";
       if (joins_count) content += std::to_string(node.join_number);
+      for (const uint64_t point : node.points) content += "," + std::to_string(point);
       content += "\n";
     }
     if (ring_.slots() != nullptr) {

@@ -56,6 +56,20 @@ TEST(RingOfSlots, HasExactShares) {
   EXPECT_EQ(table.BalanceOfNodes(), (Balance{1, 1}));
 }
 
+// The table has the same indices before and after, and they are those of other nodes.
+TEST(RingOfSlots, ANodeThatTakesTheIndexOfAnotherTakesItsSlots) {
+  const Ring four = RingOfSlots({"a", "b", "c", "d"});
+  const Ring swapped = With(four, {Remove("d"), Add("e")});
+  ASSERT_EQ(PlacesOf(swapped), PlacesOf(four));
+  const Movement movement = Compare(four, swapped);
+  EXPECT_EQ(movement.moved_share, 0.25);
+  ASSERT_EQ(movement.pairs.size(), 1u);
+  EXPECT_EQ(movement.pairs[0].from + movement.pairs[0].to, "de");
+
+  const Ring one = RingOfSlots({"b"});
+  EXPECT_EQ(Compare(one, With(one, {Remove("b"), Add("a")})).moved_share, 1);
+}
+
 TEST(RingOfSlots, WithoutAWeightHasNoOwners) {
   EXPECT_FALSE(EmptyRing(SlotsOf()).HasOwners());
   const Ring ring = With(RingOfSlots({"a"}), {Reweigh("a", 0)});

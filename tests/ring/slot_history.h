@@ -39,6 +39,8 @@ inline std::vector<NodePtr> NodePtrsOf(const SlotNodes& nodes) {
   for (const auto& [id, member] : nodes) {
     Node node;
     node.id = "n" + std::to_string(kAllOfOneLength + id);
+    node.weight = member.weight;
+    node.zone = std::to_string(member.zone);
     result.push_back(std::make_shared<const Node>(std::move(node)));
   }
   return result;

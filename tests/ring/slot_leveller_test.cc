@@ -6,11 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "ring/error.h"
 #include "ring/later_ranks.h"
 #include "ring/slot_dealer.h"
 #include "ring/slot_order.h"
@@ -344,6 +347,61 @@ TEST(Level, LevelsMembersByWayOfOthers) {
     state = state.With(Reweighed(state.nodes, 1, weight));
     EXPECT_LE(OffTargets(state), 12u) << "weight " << weight;
   }
+}
+
+// Why the table of a state is not levelled once its places were edited, or "".
+std::string WhyNot(const SlotState& state, const std::function<void(std::vector<uint32_t>&)>& edit) {
+  std::vector<uint32_t> places(state.table.places().begin(), state.table.places().end());
+  edit(places);
+  const SlotTable edited(state.table.slot_bits(), state.table.owners(), std::move(places));
+  const absl::Status status = CheckLevelled(edited, NodePtrsOf(state.nodes));
+  if (status.ok()) return "";
+  EXPECT_EQ(ReasonOf(status), kInvalidField) << status;
+  return std::string(status.message());
+}
+
+TEST(CheckLevelled, AsksForExactShares) {
+  const SlotState state = Levelled(10, 1, EqualNodes(3));
+  const std::map<uint32_t, uint64_t> owned = state.Owned();
+  const auto of_count = [&](uint64_t count) {
+    return std::find_if(owned.begin(), owned.end(), [&](const auto& each) { return each.second == count; })->first;
+  };
+  // From one that owns a slot more than another to that one, and the other way.
+  const uint32_t more = of_count(342);
+  const uint32_t less = of_count(341);
+  EXPECT_EQ(WhyNot(state, [](auto&) {}), "");
+  EXPECT_EQ(WhyNot(state, [&](auto& places) { *std::find(places.begin(), places.end(), more) = less; }), "");
+  EXPECT_THAT(WhyNot(state, [&](auto& places) { *std::find(places.begin(), places.end(), less) = more; }),
+              testing::HasSubstr("341 or 342 of 1024 with weight 100 of 300"));
+  const SlotState exact = Levelled(10, 1, EqualNodes(2));
+  EXPECT_EQ(
+      WhyNot(exact, [&](auto& places) { *std::find(places.begin(), places.end(), 1u) = 0; }),
+      "the table is not levelled: node \"n100000\" owns 513 slots; it should own 512 of 1024 with weight 100 of 200");
+}
+
+TEST(CheckLevelled, AsksForAllMembersThatThereCanBe) {
+  const auto first_without_rest = [](auto& places) { places[1] = kNobody; };
+  EXPECT_EQ(WhyNot(Levelled(10, 2, EqualNodes(3)), first_without_rest),
+            "the table is not levelled: slot 0 has 1 members, not 2");
+  EXPECT_EQ(WhyNot(Levelled(10, 2, EqualNodes(1)), first_without_rest), "") << "there is no other node";
+  // Nodes 0 and 2 are of one zone, 1 and 3 of the other.
+  EXPECT_EQ(WhyNot(Levelled(10, 2, EqualNodes(4, 2)), [](auto& places) { places[1] = (places[0] + 2) % 4; }),
+            "the table is not levelled: slot 0 has members from 1 zones, not 2");
+}
+
+TEST(CheckLevelled, GivesNodesWithoutWeightNothing) {
+  SlotState state = Levelled(10, 2, EqualNodes(3));
+  state.nodes = Reweighed(state.nodes, 2, 0);
+  EXPECT_THAT(WhyNot(state, [](auto&) {}), testing::HasSubstr("has the member \"n100002\", whose weight is 0"));
+  EXPECT_EQ(WhyNot(state.With(state.nodes), [](auto&) {}), "");
+  const SlotState nobodys = state.With(EqualNodes(3, 1, 0));
+  EXPECT_EQ(WhyNot(nobodys, [](auto&) {}), "");
+  const SlotState weighted = [&] {
+    SlotState changed = nobodys;
+    changed.nodes = EqualNodes(3);
+    return changed;
+  }();
+  EXPECT_THAT(WhyNot(weighted, [](auto&) {}), testing::HasSubstr("slot 0 has 0 members, not 2"));
 }
 
 }  // namespace

@@ -180,6 +180,14 @@ TEST_P(Slots, MembersAreDistinctWeightedAndFromAsManyZonesAsThereAre) {
   });
 }
 
+// So every ring can be imported from what it is.
+TEST_P(Slots, EveryTableOfAHistoryIsLevelled) {
+  ForEachStep([](const SlotState&, const SlotState& after) {
+    const absl::Status levelled = CheckLevelled(after.table, NodePtrsOf(after.nodes));
+    ASSERT_TRUE(levelled.ok()) << levelled;
+  });
+}
+
 // A member that a slot's new owner was preferred to took all that it needed from slots that it was a member of: it had
 // no room for this one.
 TEST_P(Slots, ALostOwnersPlaceGoesToTheNextMemberWhereItsQuotaHasRoom) {

@@ -60,6 +60,28 @@ TEST(ChangeLog, LargeChangesNarrowTheWindow) {
   EXPECT_EQ(Got(log, 3), 3u);
 }
 
+// What is large of a change need not be its nodes.
+TEST(ChangeLog, PointsAndRunsOfSlotsNarrowTheWindowToo) {
+  const auto change = [](uint64_t revision, size_t points, size_t runs) {
+    ring::Node node = *TestNode("n");
+    node.points.resize(points);
+    auto record = TestPut("r", {7, revision}, {{nullptr, std::make_shared<const ring::Node>(node)}}).change;
+    record.slot_moves.runs.resize(runs);
+    return std::make_shared<const PublishedChange>(PublishedChange{"r", std::move(record)});
+  };
+  constexpr size_t kHalf = ChangeLog::kMaxDeltas / 2;
+  for (const auto& [points, runs] :
+       {std::pair(kHalf * ChangeLog::kPointsOfDelta, size_t{0}), {size_t{0}, kHalf * ChangeLog::kRunsOfDelta}}) {
+    ChangeLog log;
+    log.Append(change(1, points, runs));
+    log.Append(change(2, 0, 0));
+    EXPECT_EQ(Got(log, 1), 1u);
+    log.Append(change(3, points, runs));
+    EXPECT_EQ(Got(log, 1), 0u);
+    EXPECT_EQ(Got(log, 2), 2u);
+  }
+}
+
 TEST(ChangeLog, TheNewestChangeIsKeptHoweverLarge) {
   ChangeLog log;
   AppendUpTo(log, 1, 3);

@@ -127,6 +127,36 @@ TEST(Mutations, ARestoreNamesItsVersion) {
   EXPECT_EQ(std::get<RestoreVersion>(Good(request).what).version, (ring::Version{3, 4}));
 }
 
+// Slots 0..9 of b and a, all others of a: as ranges in any order, and as slot_owners.
+TEST(Mutations, EitherFormOfATableIsItsPlaces) {
+  constexpr uint32_t kNobody = ring::SlotTable::kNobody;
+  constexpr size_t kOwners = 8;
+  v1::ImportSlotsRequest ranges;
+  for (const char* id : {"a", "b"}) ranges.add_nodes()->set_id(id);
+  v1::ImportSlotsRequest owners = ranges;
+  for (const auto& [first, last] : {std::pair(10u, 16'383u), std::pair(0u, 9u)}) {
+    v1::SlotRange& range = *ranges.add_ranges();
+    range.set_first(first);
+    range.set_last(last);
+    if (first == 0) range.add_node_ids("b");
+    range.add_node_ids("a");
+  }
+  for (int slot = 0; slot < 16'384; slot++) {
+    owners.add_slot_owners(slot < 10 ? 2 : 1);
+    owners.add_slot_owners(slot < 10 ? 1 : 0);
+    for (size_t rank = 2; rank < kOwners; rank++) owners.add_slot_owners(0);
+  }
+  const auto by_ranges = std::get<ImportSlots>(Good(ranges).what);
+  const auto by_owners = std::get<ImportSlots>(Good(owners).what);
+  EXPECT_EQ(by_ranges.nodes.at(1).node.id, "b");
+  EXPECT_EQ(by_ranges.places.size(), 16'384 * kOwners);
+  EXPECT_EQ(std::vector<uint32_t>(by_ranges.places.begin(), by_ranges.places.begin() + 3),
+            (std::vector<uint32_t>{1, 0, kNobody}));
+  EXPECT_EQ(by_ranges.places, by_owners.places);
+  EXPECT_TRUE(by_ranges.as_ranges);
+  EXPECT_FALSE(by_owners.as_ranges);
+}
+
 TEST(Mutations, WhatTheCodecRefusesNamesTheRing) {
   v1::CreateRingRequest create;
   create.set_ring("r");

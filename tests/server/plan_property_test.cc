@@ -9,6 +9,10 @@
 namespace ringd::server {
 namespace {
 
+Mutation AddPoints(const std::string& ring, const std::string& id, uint32_t weight, std::vector<uint64_t> points) {
+  return Change(ring, {ring::AddNode{.node = {.id = id, .weight = weight, .points = std::move(points)}}});
+}
+
 class PlanProperty : public ::testing::TestWithParam<ring::Placement> {};
 
 TEST_P(PlanProperty, APlanIsWhatThenHappens) {
@@ -20,6 +24,9 @@ TEST_P(PlanProperty, APlanIsWhatThenHappens) {
     for (int step = 0; step < 40; ++step) {
       const std::vector<std::string> nodes = directory.Nodes("r");
       Mutation mutation = Add("r", "10.0.0." + std::to_string(step), below(4));
+      if (std::holds_alternative<ring::PointsSettings>(GetParam())) {
+        mutation = AddPoints("r", "10.0.0." + std::to_string(step), below(4), {below(99), 100 + below(99)});
+      }
       if (const uint32_t what = below(10); what < 3 && !nodes.empty()) {
         mutation = Change("r", {RemoveOp(nodes[below(static_cast<uint32_t>(nodes.size()))])});
       } else if (what < 6 && !nodes.empty()) {
@@ -48,7 +55,8 @@ ring::PresetSettings SmallEnvoy() {
 INSTANTIATE_TEST_SUITE_P(Placements, PlanProperty,
                          ::testing::Values(ring::HashedSettings{}, ring::DefaultsOf(ring::Preset::kKetamaWeighted),
                                            SmallEnvoy(), ring::SlotsSettings{.slot_bits = 10, .hash_tag = ""},
-                                           ring::SlotsSettings{.slot_bits = 10, .owners = 2, .hash_tag = ""}));
+                                           ring::SlotsSettings{.slot_bits = 10, .owners = 2, .hash_tag = ""},
+                                           ring::PointsSettings{.last_position = 199}));
 
 }  // namespace
 }  // namespace ringd::server

@@ -317,6 +317,44 @@ TEST(RequestChecks, AChangeHasAtLeastOneOperationAndNotTooMany) {
   ExpectTooMany(with_operations(4), {"ring \"r1\": ", "4 operations", "3"});
 }
 
+v1::SlotRange Slots(uint32_t first, uint32_t last, const std::vector<std::string>& owners) {
+  v1::SlotRange range;
+  range.set_first(first);
+  range.set_last(last);
+  for (const std::string& owner : owners) range.add_node_ids(owner);
+  return range;
+}
+
+TEST(RequestChecks, AnImportHasRangesOfEverySlot) {
+  const auto with_ranges = [](const std::vector<v1::SlotRange>& ranges) {
+    return With<v1::ImportSlotsRequest>([&](auto& r) {
+      for (const char* id : {"a", "b"}) r.add_nodes()->set_id(id);
+      r.mutable_ranges()->Assign(ranges.begin(), ranges.end());
+    });
+  };
+  EXPECT_TRUE(with_ranges({Slots(100, 16'383, {"b", "a"}), Slots(0, 99, {"a"})}).ok());
+  ExpectInvalid(with_ranges({}), {"ring \"r1\": ", "slot 0 is in none of the ranges"});
+  ExpectInvalid(with_ranges({Slots(0, 16'384, {"a"})}), {"ranges[0]: 0..16384 is not in 0..16383"});
+  ExpectInvalid(with_ranges({Slots(0, 9, {"a"}), Slots(9, 9, {"a"})}), {"ranges[1]: 9..9 tells slot 9 again"});
+  ExpectInvalid(with_ranges({Slots(0, 9, {"a", "c"})}), {"ranges[0]: 0..9 names node \"c\", which is not in nodes"});
+  ExpectInvalid(with_ranges({Slots(0, 9, {"a", "a"})}), {"ranges[0]: 0..9 names node \"a\" twice"});
+  ExpectInvalid(with_ranges({Slots(0, 9, std::vector<std::string>(9, "a"))}),
+                {"ranges[0]: 0..9 has 9 owners, the most is 8"});
+}
+
+TEST(RequestChecks, AnImportHasRangesOrSlotOwnersOfItsNodes) {
+  const auto with_owners = [](const std::vector<uint32_t>& slot_owners, size_t ranges = 0) {
+    return With<v1::ImportSlotsRequest>([&](auto& r) {
+      for (const char* id : {"a", "b"}) r.add_nodes()->set_id(id);
+      r.mutable_slot_owners()->Assign(slot_owners.begin(), slot_owners.end());
+      for (size_t i = 0; i < ranges; i++) *r.add_ranges() = Slots(0, 16'383, {"a"});
+    });
+  };
+  EXPECT_TRUE(with_owners({1, 2, 0}).ok()) << "how many there must be the ring says";
+  ExpectInvalid(with_owners({1, 3}), {"ring \"r1\": ", "slot_owners[1] is 3; of 2 nodes it must be 0..2"});
+  ExpectInvalid(with_owners({1, 2, 0}, 1), {"ring \"r1\": ", "ranges and slot_owners are both told, 1 and 3"});
+}
+
 // --- Lookups.
 
 TEST(RequestChecks, UpdateRingHasTheLimitsOfCreateRing) {

@@ -30,7 +30,9 @@ TEST(StorageCodec, ARingComesBackAsItWas) {
        .hash_tag = "{}"}),
         ring::Placement(envoy), ring::Placement(twemproxy),
         ring::Placement(
-            ring::SlotsSettings{.slot_bits = 12, .owners = 3, .hash = ring::HashFunction::kMd5, .hash_tag = "{}"})}) {
+            ring::SlotsSettings{.slot_bits = 12, .owners = 3, .hash = ring::HashFunction::kMd5, .hash_tag = "{}"}),
+        ring::Placement(ring::PointsSettings{
+            .last_position = 999, .match = ring::PointMatch::kStrictlyAfter, .tie_rule = ring::TieRule::kLaterJoin})}) {
     head.settings.placement = placement;
     absl::StatusOr<RingHead> decoded = DecodeRing(EncodeRing(head));
     ASSERT_TRUE(decoded.ok()) << decoded.status();
@@ -47,7 +49,8 @@ TEST(StorageCodec, HistoryLimitsThatAreAbsentStayAbsent) {
 }
 
 TEST(StorageCodec, ANodeComesBackAsItWas) {
-  const ring::Node node = *TestNode("n\xc3\xa9", 65'535);
+  ring::Node node = *TestNode("n\xc3\xa9", 65'535);
+  node.points = {0, 17, UINT64_MAX};
   absl::StatusOr<ring::Node> decoded = DecodeNode(EncodeNode(node));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(*decoded, node);

@@ -80,7 +80,10 @@ const std::vector<ring::Placement>& Placements() {
       ring::HashedSettings{.points_per_weight = 20},
       ring::HashedSettings{
           .hash = ring::HashFunction::kMurmur3_32, .points_per_weight = 20, .match = ring::PointMatch::kStrictlyAfter},
-      ring::DefaultsOf(ring::Preset::kJavaFnv1), ring::DefaultsOf(ring::Preset::kKetamaWeighted)};
+      ring::DefaultsOf(ring::Preset::kJavaFnv1),
+      ring::DefaultsOf(ring::Preset::kKetamaWeighted),
+      ring::SlotsSettings{.slot_bits = 10, .hash_tag = ""},
+      ring::SlotsSettings{.slot_bits = 10, .owners = 3, .hash_tag = ""}};
   return placements;
 }
 

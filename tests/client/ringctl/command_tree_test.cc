@@ -119,7 +119,7 @@ TEST_F(CommandTreeTest, LocatesCommandsBehindFlagsAndHelp) {
 TEST_F(CommandTreeTest, LocatesFlagsOfTheCommandAndOfAll) {
   EXPECT_THAT(Texts(tree_.Locate({"pot", "fill", "p", "--"})),
               testing::UnorderedElementsAre("--help", "--quick", "--output", "--cert"));
-  EXPECT_EQ(tree_.Locate({"--"}).candidates.at(1).help, "the form");
+  EXPECT_EQ(tree_.Locate({"--"}).candidates.at(1).help, "the form: table, json");
 }
 
 TEST_F(CommandTreeTest, LocatesValues) {

@@ -41,6 +41,19 @@ TEST(ToJsonWithoutPaging, LeavesOutWhatIsNoFunctionOfTheVersion) {
   EXPECT_EQ(json["nodes"].size(), 1u);
 }
 
+TEST(JsonText, IsIndentedAndHasAListOfNumbersOnOneLine) {
+  const Json json = {{"b", {{"x", 1}, {"e", Json::object()}}},
+                     {"a", Json::array({1, "18446744073709551615"})},
+                     {"l", Json::array({"x", 1})},
+                     {"n", Json::array()},
+                     {"q\"", nullptr}};
+  EXPECT_EQ(JsonText(json),
+            "{\n  \"b\": {\n    \"x\": 1,\n    \"e\": {}\n  },\n  \"a\": [1,\"18446744073709551615\"],\n"
+            "  \"l\": [\n    \"x\",\n    1\n  ],\n  \"n\": [],\n  \"q\\\"\": null\n}\n");
+  EXPECT_EQ(Json::parse(JsonText(json)), json);
+  EXPECT_EQ(YamlText({{"a", Json::array({1, 2, "3"})}}), "a: [1, 2, \"3\"]\n");
+}
+
 TEST(YamlText, KeepsOrderAndTypes) {
   const Json json =
       Json::parse(R"({"revision":"7","count":7,"x":0.5,"b":true,"list":[{"id":"a"},{}],"none":[],"1":"é\n"})");

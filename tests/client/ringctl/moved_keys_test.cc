@@ -77,6 +77,9 @@ TEST(MovedKeys, ARingOverCharactersTakesNoOtherBytes) {
   const ring::Ring ring = RingWith(ring::DefaultsOf(ring::Preset::kJavaFnv1), {{.id = "a", .weight = 1}});
   EXPECT_FALSE(KeysOf(ring, ring).CanPlace("\xFF"));
   EXPECT_TRUE(KeysOf(ring, ring).CanPlace("\xC3\xA4"));
+  v1::Placement points;
+  points.mutable_points();
+  EXPECT_TRUE(absl::IsInvalidArgument(MovedKeys::Make(points, {}).status()));
 }
 
 TEST(MovedKeys, APlacementThatIsNotKnownIsRefused) {

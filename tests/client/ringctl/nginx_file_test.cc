@@ -64,7 +64,7 @@ TEST(NginxFile, HasAnUpstreamWithItsServers) {
 TEST(NginxFile, WantsAnUpstreamNamedWhereThereAreSeveral) {
   const std::string two = With("") + "upstream v { hash $k consistent; server x:1; }\n";
   EXPECT_THAT(Ids(Parsed(two, "v")), ElementsAre("x:1"));
-  EXPECT_EQ(Error(two), "n.conf:6: a second upstream, \"v\": --upstream names the one to import");
+  EXPECT_EQ(Error(two), "n.conf:6: there are several upstreams: --upstream names the one to import, of \"u\", \"v\"");
   EXPECT_EQ(Error(two, "w"), "n.conf:6: the last upstream is \"v\", and none is \"w\"");
   EXPECT_EQ(Error(With("") + With(""), "u"), "n.conf:6: upstream \"u\" comes twice");
   EXPECT_EQ(Error("http { }"), "n.conf:1: the file has no block \"upstream NAME { ... }\"");

@@ -46,7 +46,10 @@ TEST(NodeDifference, OfWhatIsTheSameIsNothing) {
   v1::Node node = NodeOf("b", 5);
   node.set_zone("z");
   (*node.mutable_metadata())["k"] = "v";
+  node.add_points(3);
+  node.add_points(7);
   v1::Node with_output = node;
+  with_output.mutable_points()->SwapElements(0, 1);
   with_output.set_share(0.1);
   with_output.set_join_number(1);
   const NodeDifference difference = Difference({NodeOf("a", 1), node}, {with_output, NodeOf("a", 1)});

@@ -35,7 +35,7 @@ TEST(NodeFile, HasEveryField) {
       "  hash_key: k\n"
       "  metadata: {rack: r7, \"no\": yes}\n"
       "\n"
-      "- {id: n2}\n");
+      "- {id: n2, points: [17, \"18446744073709551615\", 0]}\n");
   ASSERT_EQ(file.entries.size(), 2u);
   const v1::Node& node = file.entries[0].node;
   EXPECT_EQ(node.id(), "n1");
@@ -47,6 +47,7 @@ TEST(NodeFile, HasEveryField) {
   EXPECT_EQ(file.entries[0].line, 3);
   EXPECT_EQ(file.entries[1].line, 10);
   EXPECT_FALSE(file.entries[1].node.has_weight());
+  EXPECT_THAT(file.entries[1].node.points(), testing::ElementsAre(17u, UINT64_MAX, 0u));
 }
 
 TEST(NodeFile, TextsAreTakenAsTheyAreWritten) {
@@ -81,6 +82,7 @@ TEST(NodeFile, ReadsAnExportBack) {
   node.set_join_number(3);
   node.set_share(0.25);
   answer.add_nodes()->set_id("~");
+  answer.add_slot_owners(2);
   for (const std::string& text : {JsonText(ToJsonWithoutPaging(answer)), YamlText(ToJsonWithoutPaging(answer))}) {
     const NodeFile file = Parsed(text);
     ASSERT_EQ(file.entries.size(), 2u) << text;
@@ -130,6 +132,8 @@ TEST(NodeFile, SaysWhatIsWrongAndWhere) {
       {"nodes:\n- id: n1\n  metadata:\n    a:\n", "f.yaml:4: node \"n1\": metadata: \"a\" has no value"},
       {"nodes:\n- id: n1\n  metadata:\n", "f.yaml:3: node \"n1\": metadata has no value"},
       {"nodes:\n- id: n1\n  metadata: {a: 1, a: 2}\n", "f.yaml:3: node \"n1\": metadata: \"a\" comes twice"},
+      {"nodes:\n- id: n1\n  points: 7\n", "f.yaml:3: node \"n1\": points is no list; [] is an empty one"},
+      {"nodes:\n- id: n1\n  points: [7,\n -1]\n", "f.yaml:4: node \"n1\": points \"-1\" is no whole number below 2^64"},
       {"nodes: []\n---\nnodes: []\n", "f.yaml:3: a second document begins"},
   };
   for (const auto& [content, text] : cases) EXPECT_EQ(Error(content), text);

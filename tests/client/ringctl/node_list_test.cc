@@ -34,6 +34,17 @@ TEST(NodeList, SaysWhichLineIsWrong) {
   EXPECT_EQ(Error("a 1\nb\na 2"), "l:3: \"a\" comes twice, first in line 1");
 }
 
+// What other programs write is hashed as it stands, so that it must not pass for a host.
+TEST(NodeList, TakesHostsAndPortsAlone) {
+  for (const char* good : {"a", "10.0.0.1", "h-1.example_2:65535", "[::1]", "[fe80::1]:11211", "h:1"}) {
+    EXPECT_TRUE(ParseNodeList("l", good).ok()) << good;
+  }
+  for (const std::string bad : {"--SERVER=h:11211/?600", "c:1:4", "a:1,5", "c:x", "a;", "c:0", "c:65536", "c:", ":1",
+                                "[::1", "[]", "[::1]x", "::1", "a/b"}) {
+    EXPECT_EQ(Error(bad), "l:1: \"" + bad + "\" is not HOST[:PORT]: a line has HOST[:PORT] and WEIGHT");
+  }
+}
+
 TEST(NodeList, RefusesAFileWithoutNodes) {
   for (const char* content : {"", "\n", "# none\n"}) Error(content);
 }

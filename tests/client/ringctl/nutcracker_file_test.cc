@@ -90,7 +90,7 @@ TEST(NutcrackerFile, EveryHashOfThePresetHasItsName) {
 TEST(NutcrackerFile, WantsAPoolNamedWhereThereAreSeveral) {
   const std::string two = With("hash: md5") + "beta:\n  servers: [\"h:2:1 x\"]\n";
   EXPECT_EQ(Parsed(two, "beta").nodes[0].id(), "x");
-  EXPECT_EQ(Error(two), "n.yml:5: a second pool, \"beta\": --pool names the one to import");
+  EXPECT_EQ(Error(two), "n.yml:5: there are several pools: --pool names the one to import, of \"a\", \"beta\"");
   EXPECT_EQ(Error(two, "bета"), "n.yml:5: the file ends without a pool \"bета\"");
   EXPECT_THAT(Error(two, "betta"), HasSubstr("did you mean \"beta\"?"));
   EXPECT_EQ(Error(With("hash: md5") + With("hash: md5"), "a"), "n.yml:5: pool \"a\" comes twice");

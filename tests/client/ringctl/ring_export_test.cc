@@ -8,7 +8,9 @@
 namespace ringd::ctl {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -82,10 +84,50 @@ TEST(RingExport, RefusesANodeThatComesTwice) {
   EXPECT_THAT(Error(JsonText(ToJson(answer))), HasSubstr("node \"a\" comes twice"));
 }
 
-TEST(RingExport, RefusesATableOfSlots) {
+// Of slots, with a table of three places.
+v1::GetRingResponse SlotsAnswer() {
   v1::GetRingResponse answer = Answer();
   answer.mutable_ring()->mutable_placement()->mutable_slots();
-  EXPECT_THAT(Error(JsonText(ToJson(answer))), HasSubstr("slots cannot be imported"));
+  for (const uint32_t owner : {1u, 3u, 0u}) answer.add_slot_owners(owner);
+  return answer;
+}
+
+TEST(RingExport, ATableGoesWithItsNodes) {
+  const absl::StatusOr<ImportedRing> read = ParseRingExport("r.json", JsonText(ToJsonWithoutPaging(SlotsAnswer())));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->settings.placement().has_slots());
+  ASSERT_EQ(read->nodes.size(), 3u);
+  EXPECT_EQ(read->nodes[2].id(), "a");
+  // Of a and of c, which joined last and second.
+  EXPECT_THAT(read->slot_owners, ElementsAre(3, 2, 0));
+  EXPECT_THAT(read->ranges, IsEmpty());
+}
+
+TEST(RingExport, ATableWithoutNodesIsThatOfANewRing) {
+  v1::GetRingResponse answer = SlotsAnswer();
+  answer.clear_nodes();
+  for (uint32_t& owner : *answer.mutable_slot_owners()) owner = 0;
+  const absl::StatusOr<ImportedRing> read = ParseRingExport("r.json", JsonText(ToJson(answer)));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(read->slot_owners, IsEmpty());
+}
+
+TEST(RingExport, RefusesSlotsWithoutTheirTable) {
+  v1::GetRingResponse slots = SlotsAnswer();
+  slots.clear_slot_owners();
+  v1::GetRingResponse redis = Answer();
+  redis.mutable_ring()->mutable_placement()->mutable_preset()->set_preset(v1::PRESET_REDIS_CLUSTER);
+  for (const v1::GetRingResponse& answer : {slots, redis}) {
+    EXPECT_THAT(Error(JsonText(ToJson(answer))), HasSubstr("slot_owners is missing"));
+  }
+}
+
+TEST(RingExport, RefusesATableThatIsNotOfItsNodes) {
+  v1::GetRingResponse answer = SlotsAnswer();
+  answer.set_slot_owners(1, 4);
+  EXPECT_THAT(Error(JsonText(ToJson(answer))), HasSubstr("slot_owners has node 4, of 3 nodes"));
+  answer.mutable_ring()->mutable_placement()->mutable_hashed();
+  EXPECT_THAT(Error(JsonText(ToJson(answer))), HasSubstr("a placement without slots"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-"""Fault reports of others on how rings place keys (cases B10 to B45) as small scenarios for ringd. Each test names its
+"""Fault reports of others on how rings place keys (cases B10 to B45, and B125) as small scenarios for ringd. Each test names its
 case and its report.
 
 Environment: RINGD_BIN, RINGCTL_BIN and PROTO_DIR.
@@ -186,6 +186,33 @@ class PlacementHistoriesTest(ProcessCase):
                 self.assertEqual(after, before["r"])
             else:
                 self.assertIn(moved, (6553 / 65536, 6554 / 65536))
+
+
+class OneChangeTest(ProcessCase):
+    def test_all_views_show_a_node_without_a_further_change(self):
+        """B125 (envoyproxy/envoy#45212, envoyproxy/envoy#38525): with heartbeats that never come, what one AddNode
+        added is in GetRing, in lookups, in a Watch copy, in the metrics, and on the disk."""
+        server = self.serve(None, "127.0.0.1:0", "--heartbeat-interval", "24h")
+        client = self.connect(server)
+        placements = {"slots": SLOTS, "hashed": hashed()}
+        watches = {}
+        for ring, placement in placements.items():
+            client.CreateRing(ring=ring, placement=placement)
+            client.add(ring, "n1")
+            watches[ring] = self.watch(client, ring)
+            watches[ring].wait_in_sync()
+        for ring, watch in watches.items():
+            version = client.add(ring, "n2").version
+            self.assertEqual(sorted(client.nodes(ring)), ["n1", "n2"])
+            self.assertAlmostEqual(client.owners(ring, keys(1000)).count(["n2"]), 500, delta=150)
+            share = Page(get(server.http_endpoint)[2]).get("ringd_node_key_share_ratio", ring=ring, node="n2")
+            self.assertAlmostEqual(share, 0.5, delta=0.15)
+            watch.wait_at(ring, version)
+            watch.check_equal(self, client, ring)
+        server.kill()
+        client = self.connect(self.serve(init=False))
+        for ring in placements:
+            self.assertEqual(sorted(client.nodes(ring)), ["n1", "n2"])
 
 
 if __name__ == "__main__":

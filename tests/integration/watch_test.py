@@ -456,6 +456,25 @@ class ResumeTest(ProcessCase):
             watch.check(self)
             self.assertEqual(order(watch), kinds + ["in_sync"] * 2, revision)
 
+    def test_a_position_that_was_compacted_away(self):
+        """B63 (etcd-io/etcd#8231, Revolution1/etcd3-py#61, etcd-io/etcd#9386): a snapshot and `in_sync` at once, and the
+        stream goes on: no end, no error, no silence."""
+        server = self.serve()
+        client = self.connect(server)
+        epoch = client.make_ring("r", ["a", "b"], history_limits=pb.HistoryLimits(max_changes=5)).epoch
+        for i in range(18):
+            client.update("r", "a", weight=101 + i % 2)
+        server.kill()
+        client = self.connect(self.serve(init=False))
+        watch = self.watch(client, "r", held={"r": at(version_of(epoch, 3))})
+        watch.wait_in_sync()
+        self.assertEqual(order(watch), ["snapshot"] + ["in_sync"] * 2)
+        for i in range(20):
+            version = client.update("r", "a", weight=201 + i).version
+            watch.wait_at("r", version)
+        self.assertEqual(order(watch), ["snapshot"] + ["in_sync"] * 2 + ["change"] * 20)
+        watch.check_equal(self, client, "r")
+
     def test_history_age(self):
         """B62: a change that is older than --history-age goes with a later one; a position before it gets a
         snapshot."""

@@ -141,4 +141,25 @@ std::vector<absl::uint128> Arcs(const PointTable& table, size_t node_count) {
   return arcs;
 }
 
+std::vector<absl::uint128> ArcsAfterAdding(const PointTable& before, std::span<const absl::uint128> arcs,
+                                           std::span<const uint32_t> new_index, std::vector<uint64_t> positions,
+                                           const PointTable& table, size_t node_count) {
+  if (before.size() == 0) return Arcs(table, node_count);
+  std::vector<absl::uint128> after(node_count);
+  for (size_t i = 0; i < arcs.size(); ++i) after[new_index[i]] = arcs[i];
+  std::sort(positions.begin(), positions.end());
+  positions.erase(std::unique(positions.begin(), positions.end()), positions.end());
+  for (const uint64_t position : positions) {
+    const uint32_t from = new_index[before.Owner(position)];
+    const uint32_t to = table.Owner(position);
+    if (from == to) continue;
+    const uint64_t part = position - table.PositionBefore(position);
+    // All points at one position: the part is the whole circle.
+    const absl::uint128 arc = part == 0 ? absl::MakeUint128(1, 0) : absl::uint128(part);
+    after[from] -= arc;
+    after[to] += arc;
+  }
+  return after;
+}
+
 }  // namespace ringd::ring

@@ -155,4 +155,11 @@ class PointTable {
 // them. The parts sum to 2^64 exactly, or to 0 in an empty table.
 std::vector<absl::uint128> Arcs(const PointTable& table, size_t node_count);
 
+// Those of a table that `before` became when points came in at these positions: `arcs` are those of before, and the
+// node of index i has the index new_index[i] now. Cost: linear in the nodes, and a lookup a position. REQUIRES that no
+// point has gone, and new_index to have all nodes of before.
+std::vector<absl::uint128> ArcsAfterAdding(const PointTable& before, std::span<const absl::uint128> arcs,
+                                           std::span<const uint32_t> new_index, std::vector<uint64_t> positions,
+                                           const PointTable& table, size_t node_count);
+
 }  // namespace ringd::ring

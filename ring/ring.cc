@@ -296,7 +296,7 @@ Ring::Ring(const Settings& settings, uint64_t next_join_number, std::vector<Node
     table->arcs = SlotArcs(*slots_, nodes.size());
     owner_count_ = LeastMembers(*slots_);
   } else {
-    table->arcs = Arcs(*points_, nodes.size());
+    table->arcs = tables.arcs.empty() ? Arcs(*points_, nodes.size()) : std::move(tables.arcs);
     table->zones = ZoneSpread(nodes, HavePoints(settings.placement, nodes, *points_));
     owner_count_ = table->zones.owners();
   }
@@ -324,7 +324,7 @@ absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> no
   std::vector<uint64_t> digests;
   digests.reserve(shared.size());
   for (const NodePtr& node : shared) digests.push_back(NodeDigest(*node, NodeOrderOf(settings.placement)));
-  Tables tables{.points = MakeTable(settings.placement, shared), .slots = nullptr};
+  Tables tables{.points = MakeTable(settings.placement, shared)};
   if (const auto shape = SlotShapeOf(settings.placement)) {
     if (slot_places.empty()) {
       const SlotTable nobodys(shape->slot_bits, shape->owners);
@@ -391,9 +391,19 @@ absl::StatusOr<Applied> Ring::ApplyWith(std::span<const Operation> operations, c
     for (const size_t index : next.points_anew) {
       AppendPointsOf(placement, *next.nodes[index], static_cast<uint32_t>(index), added);
     }
+    const bool none_gone =
+        std::find(next.points_index.begin(), next.points_index.end(), PointTable::kGone) == next.points_index.end();
+    std::vector<uint64_t> positions;
+    for (const Point& point : added) positions.push_back(point.position());
     tables.points = std::make_shared<const PointTable>(points_->Merge(next.points_index, std::move(added)));
+    if (none_gone) {
+      tables.arcs = ArcsAfterAdding(*points_, table_->arcs, next.new_index, std::move(positions), *tables.points,
+                                    next.nodes.size());
+    }
   } else if (!next.same_points) {
     tables.points = MakeTable(placement, next.nodes);
+  } else {
+    tables.arcs = table_->arcs;
   }
   return Applied{.ring = Ring(settings_, make_delta.next_join_number(), std::move(next.nodes), std::move(next.digests),
                               std::move(tables)),

@@ -152,6 +152,7 @@ class Ring {
   struct Tables {
     std::shared_ptr<const PointTable> points;
     std::shared_ptr<const SlotTable> slots;
+    std::vector<absl::uint128> arcs;  // of points, where they are known; else empty
   };
 
   // REQUIRES nodes in order of id, with their digests, and the tables of just these nodes.

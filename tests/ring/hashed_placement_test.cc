@@ -207,5 +207,32 @@ TEST(DefaultLabel, NeverGluesTwoPointsTogether) {
   }
 }
 
+// Few positions, so that points meet, and now and then all of them at one.
+TEST(ArcsAfterAdding, AreThoseOfTheWholeTable) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 2'000; ++round) {
+    const uint64_t positions = 1 + random() % 12;
+    const auto position = [&] { return (random() % positions) * 0x1111'1111'1111'1111u; };
+    const auto nodes = static_cast<uint32_t>(1 + random() % 4);
+    std::vector<Point> points;
+    for (uint32_t node = 0; node < nodes; ++node) points.emplace_back(position(), node);
+    const PointTable before(points);
+    // Another node comes in somewhere in the order of ids.
+    const auto place = static_cast<uint32_t>(random() % (nodes + 1));
+    std::vector<uint32_t> new_index;
+    for (uint32_t node = 0; node < nodes; ++node) new_index.push_back(node + (node >= place ? 1 : 0));
+    std::vector<Point> added;
+    std::vector<uint64_t> added_at;
+    for (uint64_t count = random() % 5; count > 0; --count) {
+      added_at.push_back(position());
+      added.emplace_back(added_at.back(), place);
+    }
+    const PointTable after = before.Merge(new_index, added);
+    ASSERT_EQ(ArcsAfterAdding(before, Arcs(before, nodes), new_index, added_at, after, nodes + 1),
+              Arcs(after, nodes + 1))
+        << "round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace ringd::ring

@@ -76,7 +76,8 @@ void BM_MergeAndSync(benchmark::State& state) {
     points.emplace_back(i * 0x9E37'79B9'7F4A'7C15u, static_cast<uint32_t>(i / kPointsPerNode));
   }
   std::sort(points.begin(), points.end());
-  std::vector<ring::Point> added(points.begin(), points.begin() + kPointsPerNode);
+  std::vector<ring::Point> added;  // round the circle, as those of a node are
+  for (size_t i = 0; i < kPointsPerNode; ++i) added.push_back(points[i * kNodes]);
   const std::string record(4'096, 'x');
   off_t end = 0;
   for (auto _ : state) {

@@ -356,12 +356,14 @@ grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersio
   return new DiffStream(*std::move(diff), CountsOf(*request), diffs_, still_wanted);
 }
 
-grpc::ServerWriteReactor<v1::WatchResponse>* DirectoryService::Watch(Context context, const v1::WatchRequest* request) {
-  if (absl::Status status = Check(context, *request); !status.ok()) {
-    return new RefusedStream<v1::WatchResponse>(CountsOf(*request), status);
-  }
-  return WatchStream::Start(directory_, hub_, CountsOf(*request), context->c_call(), ConnectionOf(*context),
-                            FromProto(request->selector()), FromProto(request->held()));
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DirectoryService::Watch(Context context, const grpc::ByteBuffer* bytes) {
+  v1::WatchRequest request;
+  grpc::ByteBuffer copy = *bytes;  // of references: reading a message empties the buffer
+  const bool read = grpc::SerializationTraits<v1::WatchRequest>::Deserialize(&copy, &request).ok();
+  absl::Status status = read ? Check(context, request) : ring::InvalidField("the message is no WatchRequest");
+  if (!status.ok()) return new RefusedStream<grpc::ByteBuffer>(CountsOf(request), status);
+  return WatchStream::Start(directory_, hub_, messages_, CountsOf(request), context->c_call(), ConnectionOf(*context),
+                            FromProto(request.selector()), FromProto(request.held()));
 }
 
 // --- Not served yet

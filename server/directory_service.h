@@ -16,11 +16,13 @@
 #include "server/rpc_metrics.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
+#include "server/watch_messages.h"
 #include "server/write_queue.h"
 
 namespace ringd::server {
 
-class DirectoryService final : public v1::Directory::CallbackService {
+// Watch takes and gives bytes, so that one message can be sent on many streams without being made anew for each.
+class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch<v1::Directory::CallbackService> {
  public:
   // All must outlive the service.
   DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
@@ -57,7 +59,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
 
   grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context context,
                                                                    const v1::DiffVersionsRequest* request) override;
-  grpc::ServerWriteReactor<v1::WatchResponse>* Watch(Context context, const v1::WatchRequest* request) override;
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(Context context, const grpc::ByteBuffer* request) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
   Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse*) override;
@@ -100,6 +102,7 @@ class DirectoryService final : public v1::Directory::CallbackService {
   const RequestLimits limits_;
   RpcMetrics rpcs_;
   DiffStreams diffs_;
+  WatchMessages messages_;
   std::atomic<bool> draining_ = false;
   std::atomic<uint64_t> refused_ = 0;
   std::atomic<uint64_t> unknown_ring_lookups_ = 0;

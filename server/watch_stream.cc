@@ -2,17 +2,15 @@
 
 #include <utility>
 
-#include "proto/codec.h"
 #include "proto/status_codec.h"
-#include "server/responses.h"
 #include "spdlog/spdlog.h"
 
 namespace ringd::server {
 
-WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, RpcCounts& counts, grpc_call* call,
-                                const std::string& connection, RingSelector selector,
+WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, WatchMessages& messages, RpcCounts& counts,
+                                grpc_call* call, const std::string& connection, RingSelector selector,
                                 const std::map<std::string, WatchPosition>& held) {
-  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, counts, call));
+  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, messages, counts, call));
   counts.Started();
   stream->self_ = stream;
   if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
@@ -60,39 +58,40 @@ void WatchStream::HistoryRead(const std::string& ring, std::vector<ChangeRecord>
 void WatchStream::Pump() {
   if (FinishIfEnded()) return;
   std::optional<HistoryNeeded> needed;
-  bool rewound = false;
+  std::optional<RingHead> rewound;
   {
     MutexLock lock(mutex_);
     if (writing_ || reading_history_ || finished_ || end_.has_value()) return;
     const uint64_t rewound_before = session_->rewound();
     Next next = session_->Advance();
-    rewound = session_->rewound() != rewound_before;
     if (std::holds_alternative<Idle>(next)) return;
     if (auto* history = std::get_if<HistoryNeeded>(&next)) {
       reading_history_ = true;
       needed = std::move(*history);
     } else {
-      response_.Clear();
-      ToProto(std::get<WatchEvent>(next), &response_);
+      const auto& event = std::get<WatchEvent>(next);
+      if (session_->rewound() != rewound_before) rewound = std::get<SnapshotChunk>(event).head;
+      const grpc::Slice bytes = messages_.Of(event);
+      message_ = grpc::ByteBuffer(&bytes, 1);
       writing_ = true;
       written_at_ = std::chrono::steady_clock::now();
     }
   }
   if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
-  if (rewound) {
+  if (rewound.has_value()) {
     hub_.CountRewound();
-    const v1::Ring& ring = response_.snapshot().ring();
-    spdlog::error("a watcher is ahead of ring \"{}\" at {}: the store was rolled back outside ringd", ring.name(),
-                  ToString(ringd::FromProto(ring.version())));
+    spdlog::error("a watcher is ahead of ring \"{}\" at {}: the store was rolled back outside ringd", rewound->name,
+                  ToString(rewound->version));
   }
   counts_.Sent();
-  StartWrite(&response_);
+  StartWrite(&message_);
 }
 
 void WatchStream::OnWriteDone(bool ok) {
   {
     MutexLock lock(mutex_);
     writing_ = false;
+    message_.Clear();
     if (!ok && !end_.has_value()) end_ = absl::CancelledError("the stream is broken");
   }
   Pump();

@@ -11,23 +11,25 @@
 #include <string>
 
 #include "grpc/grpc.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "ring/mutex.h"
-#include "ringd/v1/directory.pb.h"
 #include "server/rpc_metrics.h"
 #include "server/watch_hub.h"
+#include "server/watch_messages.h"
 #include "server/watch_session.h"
 
 namespace ringd::server {
 
-class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
+class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                           public WatchSink,
                           public std::enable_shared_from_this<WatchStream> {
  public:
-  // Starts a stream, or ends it at once when the hub refuses it. The hub, the directory and the counts, to which the
-  // call is added, must outlive it. `connection` is the hub's name of the connection that the call came on.
-  static WatchStream* Start(const Directory& directory, WatchHub& hub, RpcCounts& counts, grpc_call* call,
-                            const std::string& connection, RingSelector selector,
+  // Starts a stream, or ends it at once when the hub refuses it. The hub, the messages, the directory and the counts,
+  // to which the call is added, must outlive it. `connection` is the hub's name of the connection that the call came
+  // on.
+  static WatchStream* Start(const Directory& directory, WatchHub& hub, WatchMessages& messages, RpcCounts& counts,
+                            grpc_call* call, const std::string& connection, RingSelector selector,
                             const std::map<std::string, WatchPosition>& held);
 
   void Touched(const std::vector<std::string>& rings) override;
@@ -41,7 +43,8 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   void OnDone() override;
 
  private:
-  WatchStream(WatchHub& hub, RpcCounts& counts, grpc_call* call) : hub_(hub), counts_(counts), call_(call) {}
+  WatchStream(WatchHub& hub, WatchMessages& messages, RpcCounts& counts, grpc_call* call)
+      : hub_(hub), messages_(messages), counts_(counts), call_(call) {}
 
   // Says the next thing there is to say, if the stream is free to.
   void Pump();
@@ -49,6 +52,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   bool FinishIfEnded();
 
   WatchHub& hub_;
+  WatchMessages& messages_;
   RpcCounts& counts_;
   std::shared_ptr<WatchStream> self_;  // gRPC's hold on the stream, until OnDone
 
@@ -60,7 +64,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchResponse>,
   bool reading_history_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  v1::WatchResponse response_;  // of the writer: set before StartWrite, free again in OnWriteDone
+  grpc::ByteBuffer message_;  // of the writer: set before StartWrite, free again in OnWriteDone
 };
 
 }  // namespace ringd::server

@@ -122,6 +122,7 @@ void AddLimits(CLI::App& app, Options& options) {
   add("--max-batch-keys", options.request_limits.max_batch_keys, "Keys in a BatchLookup");
   add("--max-request-bytes", options.max_request_bytes, "Bytes of a request message");
   add("--max-watches-per-connection", options.max_watches_per_connection, "Watches on one connection");
+  add("--max-watches", options.max_watches, "Watches in all");
   add("--metrics-max-nodes", options.metrics_max_nodes, "Nodes of a ring that has metrics for each of its nodes");
   add("--metrics-max-series", options.metrics_max_series, "Series of metrics in all");
 }

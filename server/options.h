@@ -36,6 +36,7 @@ struct Options {
   size_t max_rings = 10'000;
   int max_request_bytes = 1 << 20;
   size_t max_watches_per_connection = 100;
+  size_t max_watches = 20'000;
   size_t metrics_max_nodes = 100;
   size_t metrics_max_series = 10'000;
 

@@ -105,7 +105,8 @@ absl::Status Server::Parts::OpenDirectory() {
   directory = *std::move(opened);
   hub = std::make_unique<WatchHub>(*store,
                                    WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
-                                                     .max_watches_per_connection = options.max_watches_per_connection});
+                                                     .max_watches_per_connection = options.max_watches_per_connection,
+                                                     .max_watches = options.max_watches});
   waits = std::make_unique<VersionWaits>(*directory);
   writes = std::make_unique<WriteQueue>(*directory);
   authorizer = std::make_unique<Authorizer>(options.admin_sans);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
+#include "proto/retry_after.h"
 #include "ring/error.h"
 #include "spdlog/spdlog.h"
 
@@ -25,7 +26,13 @@ WatchHub::~WatchHub() { Stop(); }
 
 absl::Status WatchHub::Add(std::shared_ptr<WatchSink> sink, const std::string& connection) {
   MutexLock lock(mutex_);
-  if (stopping_) return Draining();
+  if (stopping_) return ComeBack(Draining());
+  if (sinks_.size() >= options_.max_watches) {
+    return ComeBack(
+        ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded,
+                    fmt::format("this server has {} Watches, which is the limit; come again later, or ask another",
+                                options_.max_watches)));
+  }
   size_t& count = per_connection_[connection];
   const size_t limit = connection == kUnixConnections ? kMaxUnixWatches : options_.max_watches_per_connection;
   if (count >= limit) {
@@ -63,17 +70,23 @@ void WatchHub::ReadHistory(std::shared_ptr<WatchSink> sink, HistoryNeeded needed
 }
 
 void WatchHub::Stop() {
-  std::vector<std::shared_ptr<WatchSink>> sinks;
+  std::vector<std::pair<std::shared_ptr<WatchSink>, absl::Status>> ends;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
-    sinks = Sinks();
+    for (std::shared_ptr<WatchSink>& sink : Sinks()) ends.emplace_back(std::move(sink), ComeBack(Draining()));
     published_.NotifyAll();
     history_wanted_.NotifyAll();
   }
   if (fan_out_.joinable()) fan_out_.join();
   if (serve_history_.joinable()) serve_history_.join();
-  for (const auto& sink : sinks) sink->End(Draining());
+  for (const auto& [sink, status] : ends) sink->End(status);
+}
+
+absl::Status WatchHub::ComeBack(absl::Status status) {
+  const auto spread = std::max<std::chrono::microseconds>(kShortestReturn, kReturnPerWatch * sinks_.size());
+  const double part = std::uniform_real_distribution<double>()(random_);
+  return WithRetryAfter(std::move(status), std::chrono::duration_cast<std::chrono::milliseconds>(spread * part));
 }
 
 size_t WatchHub::watches() const {

@@ -14,6 +14,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,10 +49,16 @@ class WatchHub {
   struct Options {
     std::chrono::milliseconds heartbeat_interval{10'000};
     size_t max_watches_per_connection = 100;
+    size_t max_watches = 20'000;
     // How long a reader may take for one message. gRPC's pings find a peer that stands still only where they can be
     // sent: not behind bytes that it does not take, on a unix socket.
     std::chrono::milliseconds stuck_after{40'000};
   };
+
+  // Watchers that are sent away all at once are told to come back over so long a time, each at another one: the first,
+  // or so much for each, if that is more.
+  static constexpr std::chrono::milliseconds kShortestReturn{1'000};
+  static constexpr std::chrono::microseconds kReturnPerWatch{500};
 
   // The name under which all connections of a unix socket are counted together, and how many Watches they may have.
   static constexpr std::string_view kUnixConnections = "unix";
@@ -65,8 +72,8 @@ class WatchHub {
   WatchHub(Store& store, Options options);
   ~WatchHub();
 
-  // Takes a stream in, or refuses it: RESOURCE_EXHAUSTED when the connection has its number already, UNAVAILABLE after
-  // Stop. From now on the sink is told what is published.
+  // Takes a stream in, or refuses it: RESOURCE_EXHAUSTED when the connection has its number already, or the hub, then
+  // with a time to come again; UNAVAILABLE after Stop. From now on the sink is told what is published.
   absl::Status Add(std::shared_ptr<WatchSink> sink, const std::string& connection);
   void Remove(const WatchSink* sink);
 
@@ -95,6 +102,8 @@ class WatchHub {
   void FanOut();
   void ServeHistory();
   std::vector<std::shared_ptr<WatchSink>> Sinks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The error with a random time to come again.
+  absl::Status ComeBack(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Store& store_;
   const Options options_;
@@ -107,6 +116,7 @@ class WatchHub {
   std::map<std::string, size_t> per_connection_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> rings_ ABSL_GUARDED_BY(mutex_);
   std::deque<HistoryRequest> history_ ABSL_GUARDED_BY(mutex_);
+  std::minstd_rand random_ ABSL_GUARDED_BY(mutex_){std::random_device()()};
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread fan_out_;
   std::thread serve_history_;

@@ -1,7 +1,10 @@
 #include "client/local/watch_machine.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
+
+#include "proto/retry_after.h"
 
 namespace ringd {
 
@@ -43,9 +46,14 @@ void WatchMachine::Lost(const absl::Status& status) {
   assembly_.reset();
   problem_ = status;
   if (state_ == State::kInSync && now_ - synced_at_ >= policy_.stable_after) backoff_.Reset();
-  // All copies lose their streams together when a server stops, so they come back spread.
+  // All copies lose their streams together when a server stops, so they come back spread: as it says, or else as we do.
   const std::chrono::duration<double, std::milli> spread = policy_.spread * random_();
-  open_at_ = now_ + (alive_ ? std::chrono::duration_cast<Clock::duration>(spread) : backoff_.Next());
+  Clock::duration pause = alive_ ? std::chrono::duration_cast<Clock::duration>(spread) : backoff_.Next();
+  if (const auto after = RetryAfter(status); after.has_value()) {
+    const Clock::duration told = std::min(*after, policy_.pauses.longest);
+    pause = alive_ ? told : std::max(told, pause);
+  }
+  open_at_ = now_ + pause;
   if (state_ == State::kInSync || state_ == State::kResyncing) state_ = State::kConnecting;
 }
 

@@ -11,8 +11,9 @@
 //   - What breaks the order of a stream (a gap, a chunk out of place) ends that stream; the next one begins from what
 //   is
 //     held.
-//   - A lost stream is opened again after a random part of `spread`, then with growing pauses; the pauses begin anew
-//     once a stream was in sync for `stable_after`. A stream that is silent for `silence` is taken for lost.
+//   - A lost stream is opened again after a random part of `spread`, or when the directory said, and then with growing
+//     pauses, none shorter than it says; the pauses begin anew once a stream was in sync for `stable_after`. What it
+//     says is believed up to the longest pause. A stream that is silent for `silence` is taken for lost.
 //   - The copy stays when the stream is lost, for as long as it takes. It goes when the directory says that the ring
 //   has
 //     gone.

@@ -89,7 +89,8 @@ void JudgeOptions(const Options& options) {
   Check(counted(options.max_rings) && counted(options.ring_limits.max_nodes) &&
             counted(options.ring_limits.max_points) && counted(options.request_limits.max_key_bytes) &&
             counted(options.request_limits.max_batch_keys) &&
-            counted(static_cast<uint64_t>(options.max_request_bytes)) && counted(options.max_watches_per_connection),
+            counted(static_cast<uint64_t>(options.max_request_bytes)) && counted(options.max_watches_per_connection) &&
+            counted(options.max_watches),
         "what is counted is within its bounds");
   Check(options.history_age > absl::ZeroDuration() && options.heartbeat_interval.count() > 0 &&
             options.drain_timeout.count() >= 0,

@@ -4,7 +4,7 @@
   ring/    values and functions: std, Abseil, fmt, xxHash, zlib, libcrypto; no gRPC, no protobuf, no I/O, clock, threads.
            ring/mutex.h, the lock of the rooms above, lies here for want of a lower place; nothing in ring/ includes it
   proto/   the .proto files, the codecs, the reading and judging of certificates -> ring/. status_codec, certificates and
-           small_file take ring/error.h alone, as the thin client links them
+           small_file take ring/error.h alone, as the thin client links them; so does retry_after
   server/  -> proto/, ring/
   client/  -> the generated code, status_codec.h, certificates.h, enum_names.h, serialize.h and yaml_document.h of proto/, and error.h, utf8.h,
            closest_word.h and mutex.h of ring/, so that ringd::client stays thin; the local copy of a ring (client/local/)
@@ -44,7 +44,7 @@ STANDARD_OF_MUTEX = frozenset("chrono condition_variable mutex shared_mutex".spl
 STORAGE = re.compile(r"ringd/storage/")
 THIN_CLIENT = ("proto/certificates.h", "proto/status_codec.h", "proto/enum_names.h", "proto/serialize.h", "proto/yaml_document.h",
                "ring/closest_word.h", "ring/error.h", MUTEX, "ring/utf8.h")
-BELOW_THIN_CLIENT = re.compile(r"proto/(status_codec|certificates|small_file)\.")
+BELOW_THIN_CLIENT = re.compile(r"proto/(status_codec|certificates|small_file|retry_after)\.")
 LOCAL_COPY = re.compile(r"client/(local|testing)/")
 WITH_RING = re.compile(r"client/(local|testing|ringctl)/")
 ROOM = re.compile(rf"({'|'.join(ROOMS)})/")
@@ -87,7 +87,7 @@ def _proto(file, name, target):
     if target in ("server", "client"):
         return f"proto/ does not know {target}/"
     if BELOW_THIN_CLIENT.match(file) and target and not BELOW_THIN_CLIENT.match(name) and name != "ring/error.h":
-        return "status_codec, certificates and small_file take ring/error.h alone: the thin client links them"
+        return "status_codec, retry_after, certificates and small_file take ring/error.h alone: the thin client links them"
     return None
 
 

@@ -7,6 +7,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/support/error_details.h"
+#include "proto/retry_after.h"
 #include "ring/error.h"
 
 namespace ringd {
@@ -49,6 +50,35 @@ TEST(StatusCodec, PutsAnErrorInfoOfTheDomainRingdIntoTheDetails) {
   google::rpc::ErrorInfo info;
   ASSERT_TRUE(details.details(0).UnpackTo(&info));
   EXPECT_EQ(info.domain(), "ringd");
+}
+
+TEST(StatusCodec, KeepsTheTimeToWaitThereAndBack) {
+  const absl::Status error = ring::Error(absl::StatusCode::kUnavailable, "DRAINING", "later");
+  EXPECT_EQ(RetryAfter(FromGrpc(ToGrpc(error))), std::nullopt);
+  const grpc::Status wire = ToGrpc(WithRetryAfter(error, std::chrono::milliseconds(1'234)));
+  EXPECT_EQ(RetryAfter(FromGrpc(wire)), std::chrono::milliseconds(1'234));
+  EXPECT_EQ(ReasonOf(wire), "DRAINING");
+  google::rpc::Status details;
+  ASSERT_TRUE(grpc::ExtractErrorDetails(wire, &details).ok());
+  ASSERT_EQ(details.details_size(), 2);
+  google::rpc::RetryInfo retry;
+  ASSERT_TRUE(details.details(1).UnpackTo(&retry));
+  EXPECT_EQ(retry.retry_delay().seconds(), 1);
+  EXPECT_EQ(retry.retry_delay().nanos(), 234'000'000);
+}
+
+TEST(StatusCodec, BelievesNoTimeThatIsNegativeOrTooLong) {
+  const auto read = [](int64_t seconds, int32_t nanos) {
+    google::rpc::RetryInfo retry;
+    retry.mutable_retry_delay()->set_seconds(seconds);
+    retry.mutable_retry_delay()->set_nanos(nanos);
+    google::rpc::Status details;
+    details.add_details()->PackFrom(retry);
+    return RetryAfter(FromGrpc(grpc::Status(grpc::StatusCode::UNAVAILABLE, "later", details.SerializeAsString())));
+  };
+  EXPECT_EQ(read(INT64_MAX, INT32_MAX), std::chrono::milliseconds(3'600'999));
+  EXPECT_EQ(read(INT64_MIN, INT32_MIN), std::chrono::milliseconds(0));
+  EXPECT_EQ(read(0, 5'000'000), std::chrono::milliseconds(5));
 }
 
 TEST(StatusCodec, ReadsNoReasonFromAnotherDomainOrFromNoDetails) {

@@ -106,6 +106,7 @@ TEST(Options, NumbersHaveTheirBounds) {
       {"--max-batch-keys", [](const Options& o) { return o.request_limits.max_batch_keys; }, 10'000},
       {"--max-request-bytes", [](const Options& o) { return o.max_request_bytes; }, 1'048'576},
       {"--max-watches-per-connection", [](const Options& o) { return o.max_watches_per_connection; }, 100},
+      {"--max-watches", [](const Options& o) { return o.max_watches; }, 20'000},
       {"--metrics-max-nodes", [](const Options& o) { return o.metrics_max_nodes; }, 100},
       {"--metrics-max-series", [](const Options& o) { return o.metrics_max_series; }, 10'000},
       {"--history-max", [](const Options& o) { return o.history_max; }, 100'000},
@@ -192,6 +193,7 @@ TEST(Options, VersionAndHelpAreTextsToPrint) {
                            "--max-batch-keys",
                            "--max-request-bytes",
                            "--max-watches-per-connection",
+                           "--max-watches",
                            "--metrics-listen",
                            "--metrics-max-nodes",
                            "--metrics-max-series",
@@ -251,7 +253,8 @@ TEST_F(ConfiguredTest, TheThreePlacesSayTheSameThings) {
                                           "--max-key-bytes=4",
                                           "--max-batch-keys=5",
                                           "--max-request-bytes=6",
-                                          "--max-watches-per-connection=8"};
+                                          "--max-watches-per-connection=8",
+                                          "--max-watches=9"};
   std::vector<std::string> variables = {"RINGD_DATA_DIR=data"};
   std::string content = "data-dir: data\n";
   for (const std::string& word : words) {
@@ -285,6 +288,7 @@ TEST_F(ConfiguredTest, TheThreePlacesSayTheSameThings) {
     EXPECT_EQ(options.request_limits.max_batch_keys, 5u);
     EXPECT_EQ(options.max_request_bytes, 6);
     EXPECT_EQ(options.max_watches_per_connection, 8u);
+    EXPECT_EQ(options.max_watches, 9u);
   }
   EXPECT_THAT(by_file.errors, IsEmpty());
   EXPECT_THAT(by_environment.errors, IsEmpty());

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "proto/retry_after.h"
 #include "tests/server/store_test_data.h"
 #include "tests/server/test_directory.h"
 #include "tests/support/shared.h"
@@ -165,6 +166,39 @@ TEST_F(WatchHubTest, AConnectionHasItsNumberOfWatches) {
   Publish({"a"});
   sinks.back()->AwaitRing("a");
   EXPECT_THAT(refused_sink->Get().touched, IsEmpty());
+}
+
+TEST_F(WatchHubTest, BeyondTheNumberOfAllOneIsToldToComeAgain) {
+  hub_.emplace(directory_.store(), WatchHub::Options{.heartbeat_interval = kNever, .max_watches = 2});
+  const auto first = Added("c1");
+  const auto second = Added();
+  const absl::Status refused = hub_->Add(std::make_shared<RecordingSink>(), "c2");
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(ring::ReasonOf(refused), ring::kLimitExceeded);
+  const auto after = RetryAfter(refused);
+  ASSERT_TRUE(after.has_value());
+  EXPECT_GE(*after, std::chrono::milliseconds(0));
+  EXPECT_LE(*after, WatchHub::kShortestReturn);
+  hub_->Remove(first.get());
+  Added("c2");
+}
+
+TEST_F(WatchHubTest, WhoIsSentAwayIsToldToComeBackAtATimeOfItsOwn) {
+  constexpr int kWatches = 4'000;
+  std::vector<std::shared_ptr<RecordingSink>> sinks;
+  for (int i = 0; i < kWatches; ++i) sinks.push_back(Added());
+  hub_->Stop();
+  // No tenth of the time has more than twice its part of the watchers.
+  const std::chrono::duration<double, std::milli> spread = WatchHub::kReturnPerWatch * kWatches;
+  std::vector<int> tenths(10);
+  for (const auto& sink : sinks) {
+    const auto after = RetryAfter(sink->Get().ends.at(0));
+    ASSERT_TRUE(after.has_value());
+    ASSERT_LE(*after, spread);
+    tenths[std::min<size_t>(9, static_cast<size_t>(*after / spread * 10))]++;
+  }
+  EXPECT_LE(*std::max_element(tenths.begin(), tenths.end()), 2 * kWatches / 10);
+  EXPECT_TRUE(RetryAfter(hub_->Add(std::make_shared<RecordingSink>(), "late")).has_value());
 }
 
 TEST_F(WatchHubTest, HistoryIsReadInBatches) {

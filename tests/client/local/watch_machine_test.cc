@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 
+#include "proto/retry_after.h"
+
 namespace ringd {
 namespace {
 
@@ -364,6 +366,24 @@ TEST_F(WatchMachineTest, ManyCopiesThatLoseTheDirectoryComeBackSpread) {
   }
   for (const auto& [second, attempts] : first_attempts) EXPECT_LE(attempts, kCopies * 2 / 5) << second;
   for (const auto& [second, copies] : arrivals) EXPECT_LE(copies, kCopies * 2 / 5) << second;
+}
+
+TEST_F(WatchMachineTest, ComesBackWhenTheDirectorySays) {
+  const auto pause = [&](bool in_sync, milliseconds told) {
+    random_ = in_sync ? 0.5 : 0;
+    WatchMachine machine(
+        {}, [this] { return random_; }, now_);
+    machine.Woken(now_);
+    if (in_sync) machine.Received(Snapshot(5, two_), now_);
+    machine.Ended(WithRetryAfter(absl::UnavailableError("draining"), told), now_);
+    return machine.wake_at() - now_;
+  };
+  EXPECT_EQ(pause(true, milliseconds(0)), milliseconds(0));
+  EXPECT_EQ(pause(true, milliseconds(1'234)), milliseconds(1'234));
+  EXPECT_EQ(pause(true, std::chrono::hours(1)), seconds(30)) << "no longer than the longest pause";
+  // Refused at once: not before the pause is over that a directory that cannot be reached gets.
+  EXPECT_EQ(pause(false, milliseconds(0)), milliseconds(200));
+  EXPECT_EQ(pause(false, milliseconds(4'000)), milliseconds(4'000));
 }
 
 TEST_F(WatchMachineTest, PausesGrowToALongestOneAndBeginAnewAfterAStableStream) {

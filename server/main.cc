@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "fmt/format.h"
 #include "server/certificate_keeper.h"
@@ -182,6 +183,9 @@ int Main(const SettingSources& sources) {
 }  // namespace ringd::server
 
 int main(int argc, char** argv) {
+  // gRPC's locks are Abseil's, and Debian builds both with checks: each lock is looked for in a graph of all locks,
+  // which is a tenth of a Lookup, and a cycle in it ends the process.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ringd::server::OpenStandardStreams();
   ringd::server::LogToStderr();
   ringd::server::SettingSources sources{.arguments = {argv + 1, argv + argc}};

@@ -21,6 +21,8 @@ from stubs import pb  # noqa: E402
 
 # As many changes as one writer's queue takes at a time, with room for others.
 IN_FLIGHT = 100
+# The address sanitizer keeps what is freed, so memory tells nothing there.
+MEMORY_COUNTS = "ASAN_OPTIONS" not in os.environ
 # A window of HTTP/2 that does not grow: what a reader that stands still takes is the same in each run.
 SMALL_WINDOW = (("grpc.http2.bdp_probe", 0),)
 
@@ -97,7 +99,8 @@ class MemoryTest(SlowWatchersCase):
         version = self.change(20000)
         peak = status(self.pid, "VmHWM")
         print("500 readers that stand still, 20,000 changes: %.0f MB more" % ((peak - before) / 1024))
-        self.assertLess(peak - before, 200 << 10)
+        if MEMORY_COUNTS:
+            self.assertLess(peak - before, 200 << 10)
         changes = snapshots = 0
         for message in calls[0]:
             changes += message.HasField("change")
@@ -118,7 +121,8 @@ class MemoryTest(SlowWatchersCase):
         self.assertEqual(self.watches(), 100)
         grown = status(self.pid, "VmRSS") - before
         print("10,000 streams on one connection, 9,900 of them refused: %.0f MB more" % (grown / 1024))
-        self.assertLess(grown, 200 << 10)
+        if MEMORY_COUNTS:
+            self.assertLess(grown, 200 << 10)
         holder.kill()
         eventually(lambda: self.watches() == 0, "no Watch is left")
 

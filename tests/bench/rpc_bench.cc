@@ -1,5 +1,6 @@
-// Unary Lookup against a bare echo of the same sizes in the same stack, and that echo with a Lookup's metrics against
-// itself without.
+// Unary Lookup against a bare echo of the same sizes in the same stack, that echo with a Lookup's metrics against
+// itself without, and the 99th percentile of Lookup while the ring changes 100 times a second against that of a ring at
+// rest.
 //
 //   rpc_bench prepare RINGD                      makes a ring of 100 nodes x 160 points, prints the sizes of request
 //                                                and response
@@ -9,15 +10,16 @@
 // measure takes two peers in turn, round by round, so that what disturbs the machine disturbs both. It prints the
 // medians and the median of the rounds' ratios as JSON.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include "grpcpp/create_channel.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "ringd/v1/directory.grpc.pb.h"
@@ -25,7 +27,9 @@
 #include "server/rpc_metrics.h"
 #include "server/transport.h"
 #include "server/unary_call.h"
+#include "tests/bench/bench_ring.h"
 #include "tests/bench/closed_loop.h"
+#include "tests/bench/comparison.h"
 #include "tests/bench/echo.grpc.pb.h"
 
 namespace ringd::bench {
@@ -33,7 +37,6 @@ namespace {
 
 constexpr int kInFlight = 32;
 constexpr int kChannels = 4;
-constexpr char kRing[] = "bench";
 
 class EchoService final : public Echo::CallbackService {
  public:
@@ -80,39 +83,8 @@ int ServeEcho(size_t response_bytes) {
 
 std::vector<std::shared_ptr<grpc::Channel>> Channels(const std::string& address) {
   std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (int i = 0; i < kChannels; i++) {
-    grpc::ChannelArguments arguments;
-    arguments.SetInt("channel", i);  // else all would share one connection
-    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    channels.push_back(grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments));
-  }
+  for (int i = 0; i < kChannels; i++) channels.push_back(Connect(address, i));
   return channels;
-}
-
-void Check(const grpc::Status& status, const char* what) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "%s: %s\n", what, status.error_message().c_str());
-  std::exit(1);
-}
-
-void LoadRing(v1::Directory::Stub& stub) {
-  v1::CreateRingRequest create;
-  create.set_ring(kRing);
-  create.mutable_placement()->mutable_hashed()->set_points_per_weight(160);
-  create.set_default_weight(1);
-  v1::CreateRingResponse created;
-  grpc::ClientContext create_context;
-  Check(stub.CreateRing(&create_context, create, &created), "CreateRing");
-  v1::ApplyChangesRequest apply;
-  apply.set_ring(kRing);
-  for (int i = 0; i < 100; i++) {
-    v1::Node* node = apply.add_operations()->mutable_add()->mutable_node();
-    node->set_id("node-" + std::to_string(i));
-    node->set_address("10.0.0." + std::to_string(i) + ":7000");
-  }
-  v1::ApplyChangesResponse applied;
-  grpc::ClientContext apply_context;
-  Check(stub.ApplyChanges(&apply_context, apply, &applied), "ApplyChanges");
 }
 
 v1::LookupRequest Request() {
@@ -148,11 +120,6 @@ double EchoesPerSecond(const std::vector<std::shared_ptr<grpc::Channel>>& channe
       });
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // Loads the ring and prints the sizes that the echo shall have.
 int Prepare(const std::string& ringd) {
   const auto stub = v1::Directory::NewStub(Channels(ringd)[0]);
@@ -164,23 +131,40 @@ int Prepare(const std::string& ringd) {
   return 0;
 }
 
-struct Comparison {
-  double one;
-  double other;
-  double ratio;  // the median of the rounds' ratios: the two medians may come from different rounds
-};
-
-Comparison Compare(int rounds, const std::function<double()>& one, const std::function<double()>& other) {
-  std::vector<double> ones, others, ratios;
-  for (int round = 0; round < rounds; round++) {
-    // In turn the first and the second of their round, so that no one of them has the better place.
-    const bool other_first = round % 2 == 0;
-    if (other_first) others.push_back(other());
-    ones.push_back(one());
-    if (!other_first) others.push_back(other());
-    ratios.push_back(ones.back() / others.back());
+// The 99th percentile of Lookups one after the other, in milliseconds.
+double LookupP99(v1::Directory::Stub& stub, std::chrono::milliseconds time) {
+  std::vector<double> millis;
+  const v1::LookupRequest request = Request();
+  const auto end = std::chrono::steady_clock::now() + time;
+  for (auto begin = std::chrono::steady_clock::now(); begin < end;) {
+    v1::LookupResponse response;
+    grpc::ClientContext context;
+    Check(stub.Lookup(&context, request, &response), "Lookup");
+    const auto answered = std::chrono::steady_clock::now();
+    millis.push_back(std::chrono::duration<double, std::milli>(answered - begin).count());
+    begin = answered;
   }
-  return {Median(ones), Median(others), Median(ratios)};
+  const auto p99 = millis.begin() + static_cast<std::ptrdiff_t>(millis.size() * 99 / 100);
+  std::nth_element(millis.begin(), p99, millis.end());
+  return *p99;
+}
+
+// The same while another thread changes the ring 100 times a second, or as often as the disk allows: `changes` counts
+// what was made.
+double LookupP99UnderChanges(v1::Directory::Stub& stub, RingWriter& writer, std::chrono::milliseconds time,
+                             long& changes) {
+  std::atomic<bool> stop = false;
+  std::thread changing([&] {
+    for (auto next = std::chrono::steady_clock::now(); !stop; next += std::chrono::milliseconds(10)) {
+      std::this_thread::sleep_until(next);
+      writer.Change();
+      changes++;
+    }
+  });
+  const double p99 = LookupP99(stub, time);
+  stop = true;
+  changing.join();
+  return p99;
 }
 
 int Measure(const std::string& ringd, const std::string& echo, size_t request_bytes, int rounds,
@@ -194,8 +178,19 @@ int Measure(const std::string& ringd, const std::string& echo, size_t request_by
   echoes();
   const Comparison lookup = Compare(rounds, lookups, echoes);
   const Comparison metrics = Compare(rounds, counted, echoes);
-  std::printf("{\"lookup\": [%.0f, %.0f, %.3f], \"metrics\": [%.0f, %.0f, %.3f]}\n", lookup.one, lookup.other,
-              lookup.ratio, metrics.one, metrics.other, metrics.ratio);
+
+  const auto stub = v1::Directory::NewStub(ringd_channels[0]);
+  RingWriter writer(ringd_channels[1]);
+  const int p99_rounds = (rounds + 9) / 10;
+  const std::chrono::milliseconds p99_time = 10 * time;
+  long changes = 0;
+  const Comparison p99 = Compare(
+      p99_rounds, [&] { return LookupP99UnderChanges(*stub, writer, p99_time, changes); },
+      [&] { return LookupP99(*stub, p99_time); });
+  const double changes_per_second =
+      static_cast<double>(changes) / std::chrono::duration<double>(p99_rounds * p99_time).count();
+  std::printf("{\"lookup\": %s, \"metrics\": %s, \"p99_under_changes\": %s, \"changes_per_second\": %.1f}\n",
+              lookup.Json().c_str(), metrics.Json().c_str(), p99.Json().c_str(), changes_per_second);
   return 0;
 }
 

@@ -1,0 +1,397 @@
+// One change to many watchers, ringd against etcd, and ringd when all of its watchers come back at once.
+//
+//   watch_bench prepare RINGD                      makes a ring of 100 nodes x 160 points
+//   watch_bench measure RINGD PID ETCD PID WATCHERS ROUNDS
+//   watch_bench storm RINGD WATCHERS ROUNDS
+//   watch_bench probe RINGD                        Lookups one after the other until stdin ends; storm starts it
+//
+// measure opens as many streams at each peer, over 100 connections, and makes changes of them in turn, so that what
+// disturbs the machine disturbs both. The client is the same: streams of gRPC's callback API, messages parsed, and a
+// value in etcd as large as ringd's Change. It prints as JSON, medians with the median of the rounds' ratios:
+// milliseconds from just before the mutation until the last stream has it; the same from its answer, which at etcd may
+// come last of all; the slowest change of ringd; and the KiB by which each server grew for each stream, which are true
+// of servers that had no streams before.
+//
+// storm cuts the connections of all watchers, makes one change, and lets all come back at once over new connections,
+// with the positions that they held. It prints milliseconds until all are in sync, and the 99th percentile of a Lookup
+// by another process meanwhile, beside the same with idle watchers.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "grpcpp/client_context.h"
+#include "ringd/v1/directory.grpc.pb.h"
+#include "tests/bench/bench_ring.h"
+#include "tests/bench/comparison.h"
+#include "tests/bench/countdown.h"
+#include "tests/bench/etcd.grpc.pb.h"
+
+namespace ringd::bench {
+namespace {
+
+constexpr int kConnections = 100;
+constexpr char kKey[] = "bench/node-0";
+
+double Millis(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
+// What the streams of one peer have seen.
+struct Seen {
+  Countdown opened;
+  Countdown changed;
+  Countdown ended;
+  std::atomic<size_t> change_bytes = 0;
+};
+
+class RingdStream final : public grpc::ClientReadReactor<v1::WatchResponse> {
+ public:
+  RingdStream(v1::Directory::Stub& stub, const v1::WatchRequest& request, Seen& seen) : seen_(seen) {
+    stub.async()->Watch(&context_, &request, this);
+    StartRead(&message_);
+    StartCall();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    if (message_.has_change()) {
+      seen_.change_bytes = message_.change().ByteSizeLong();
+      seen_.changed.Down();
+    } else if (message_.has_in_sync() && !message_.in_sync().has_ring()) {
+      seen_.opened.Down();
+    }
+    StartRead(&message_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    if (status.error_code() != grpc::StatusCode::CANCELLED) Check(status, "ringd's Watch");
+    seen_.ended.Down();
+  }
+
+  Seen& seen_;
+  grpc::ClientContext context_;
+  v1::WatchResponse message_;
+};
+
+class EtcdStream final : public grpc::ClientBidiReactor<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse> {
+ public:
+  EtcdStream(etcdserverpb::Watch::Stub& stub, const etcdserverpb::WatchRequest& request, Seen& seen) : seen_(seen) {
+    stub.async()->Watch(&context_, this);
+    StartWrite(&request);
+    StartRead(&message_);
+    StartCall();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+ private:
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    if (message_.events_size() != 0) {
+      seen_.changed.Down();
+    } else if (message_.created()) {
+      seen_.opened.Down();
+    }
+    StartRead(&message_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    if (status.error_code() != grpc::StatusCode::CANCELLED) Check(status, "etcd's Watch");
+    seen_.ended.Down();
+  }
+
+  Seen& seen_;
+  grpc::ClientContext context_;
+  etcdserverpb::WatchResponse message_;
+};
+
+// The streams of one peer, over connections of their own.
+template <class Service, class Stream, class Request>
+class Fleet {
+ public:
+  // The streams have begun, and Seen::opened counts those that stand.
+  Fleet(const std::string& address, int count, Request request) : request_(std::move(request)), count_(count) {
+    seen_.opened.Start(count);
+    for (int i = 0; i < kConnections; i++) stubs_.push_back(Service::NewStub(Connect(address, i)));
+    for (int i = 0; i < count; i++) {
+      streams_.push_back(std::make_unique<Stream>(*stubs_[i % kConnections], request_, seen_));
+    }
+  }
+  ~Fleet() {
+    seen_.ended.Start(count_);
+    for (const auto& stream : streams_) stream->Cancel();
+    seen_.ended.Wait("ends of streams");
+  }
+
+  Seen& seen() { return seen_; }
+  int count() const { return count_; }
+
+ private:
+  const Request request_;
+  const int count_;
+  Seen seen_;
+  std::vector<std::unique_ptr<typename Service::Stub>> stubs_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+using RingdFleet = Fleet<v1::Directory, RingdStream, v1::WatchRequest>;
+using EtcdFleet = Fleet<etcdserverpb::Watch, EtcdStream, etcdserverpb::WatchRequest>;
+
+v1::WatchRequest RingRequest() {
+  v1::WatchRequest request;
+  request.mutable_selector()->mutable_names()->add_rings(kRing);
+  return request;
+}
+
+etcdserverpb::WatchRequest KeyRequest() {
+  etcdserverpb::WatchRequest request;
+  request.mutable_create_request()->set_key(kKey);
+  return request;
+}
+
+v1::Ring RingNow(const std::string& ringd) {
+  v1::GetRingRequest request;
+  request.set_ring(kRing);
+  v1::GetRingResponse response;
+  grpc::ClientContext context;
+  Check(v1::Directory::NewStub(Connect(ringd, kConnections))->GetRing(&context, request, &response), "GetRing");
+  return response.ring();
+}
+
+class EtcdWriter {
+ public:
+  explicit EtcdWriter(const std::string& address) : stub_(etcdserverpb::KV::NewStub(Connect(address, kConnections))) {}
+
+  void Change(size_t bytes) {
+    etcdserverpb::PutRequest request;
+    request.set_key(kKey);
+    request.set_value(std::string(bytes, 'x'));
+    etcdserverpb::PutResponse response;
+    grpc::ClientContext context;
+    Check(stub_->Put(&context, request, &response), "Put");
+  }
+
+ private:
+  const std::unique_ptr<etcdserverpb::KV::Stub> stub_;
+};
+
+double ResidentKib(const std::string& pid) {
+  std::ifstream status("/proc/" + pid + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmRSS:", 0) == 0) return std::stod(line.substr(6));
+  }
+  std::fprintf(stderr, "no process %s\n", pid.c_str());
+  std::_Exit(1);
+}
+
+// What a change took, in milliseconds, until all streams had it.
+struct Delivery {
+  double from_call;
+  double from_answer;
+};
+
+template <class Fleet, class Change>
+Delivery Deliver(Fleet& fleet, const Change& change) {
+  fleet.seen().changed.Start(fleet.count());
+  const auto called = Clock::now();
+  change();
+  const auto answered = Clock::now();
+  const auto all = fleet.seen().changed.Wait("deliveries of a change");
+  return {Millis(all - called), Millis(all - answered)};
+}
+
+template <class Fleet, class Request>
+std::unique_ptr<Fleet> Open(const std::string& address, int count, const Request& request) {
+  auto fleet = std::make_unique<Fleet>(address, count, request);
+  fleet->seen().opened.Wait("streams that stand");
+  return fleet;
+}
+
+int Measure(const std::string& ringd, const std::string& ringd_pid, const std::string& etcd,
+            const std::string& etcd_pid, int watchers, int rounds) {
+  RingWriter ringd_writer(Connect(ringd, kConnections));
+  EtcdWriter etcd_writer(etcd);
+  ringd_writer.Change();
+  etcd_writer.Change(1);
+
+  const double ringd_before = ResidentKib(ringd_pid), etcd_before = ResidentKib(etcd_pid);
+  const auto ringd_fleet = Open<RingdFleet>(ringd, watchers, RingRequest());
+  const auto etcd_fleet = Open<EtcdFleet>(etcd, watchers, KeyRequest());
+  const double ringd_each = (ResidentKib(ringd_pid) - ringd_before) / watchers;
+  const double etcd_each = (ResidentKib(etcd_pid) - etcd_before) / watchers;
+
+  const auto change_ringd = [&] { return Deliver(*ringd_fleet, [&] { ringd_writer.Change(); }); };
+  change_ringd();
+  const size_t bytes = ringd_fleet->seen().change_bytes;
+  const auto change_etcd = [&] { return Deliver(*etcd_fleet, [&] { etcd_writer.Change(bytes); }); };
+  change_etcd();
+  Comparison from_call;
+  std::vector<double> ringd_from_answer, etcd_from_answer;
+  double ringd_slowest = 0;
+  for (int round = 0; round < rounds; round++) {
+    // In turn the first and the second of their round, so that no one of them has the better place.
+    Delivery one, other;
+    if (round % 2 == 0) one = change_ringd();
+    other = change_etcd();
+    if (round % 2 != 0) one = change_ringd();
+    from_call.AddRound(one.from_call, other.from_call);
+    ringd_from_answer.push_back(one.from_answer);
+    etcd_from_answer.push_back(other.from_answer);
+    ringd_slowest = std::max(ringd_slowest, one.from_call);
+  }
+  Comparison kib_each;
+  kib_each.AddRound(ringd_each, etcd_each);
+  std::printf(
+      "{\"watchers\": %d, \"change_bytes\": %zu, \"from_call\": %s, \"from_answer\": [%.3f, %.3f], \"slowest\": %.1f, "
+      "\"kib_each\": %s}\n",
+      watchers, bytes, from_call.Json().c_str(), Median(ringd_from_answer), Median(etcd_from_answer), ringd_slowest,
+      kib_each.Json().c_str());
+  return 0;
+}
+
+// A Lookup: when it began, by the clock that all processes share, and what it took.
+struct Sample {
+  int64_t began;
+  int64_t nanos;
+};
+
+int64_t Nanos(Clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
+}
+
+int RunProbe(const std::string& ringd) {
+  std::atomic<bool> stop = false;
+  std::thread until_stdin_ends([&] {
+    char byte;
+    while (read(STDIN_FILENO, &byte, 1) > 0) {
+    }
+    stop = true;
+  });
+  const auto stub = v1::Directory::NewStub(Connect(ringd, 0));
+  v1::LookupRequest request;
+  request.set_ring(kRing);
+  request.set_key("user:123456");
+  std::vector<Sample> samples;
+  while (!stop) {
+    v1::LookupResponse response;
+    grpc::ClientContext context;
+    const auto begin = Clock::now();
+    Check(stub->Lookup(&context, request, &response), "Lookup");
+    samples.push_back({Nanos(begin), Nanos(Clock::now()) - Nanos(begin)});
+    if (samples.size() == 1) {
+      std::printf("ready\n");
+      std::fflush(stdout);
+    }
+  }
+  for (const Sample& sample : samples) std::printf("%ld %ld\n", sample.began, sample.nanos);
+  until_stdin_ends.join();
+  return 0;
+}
+
+// The probe as a process of its own, so that it does not share the threads of the watchers' client.
+class Probe {
+ public:
+  // Its first Lookup has been answered.
+  explicit Probe(const std::string& ringd) {
+    int to[2], from[2];
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) std::_Exit(1);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, to[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, from[1], STDOUT_FILENO);
+    std::string words[] = {"watch_bench", "probe", ringd};
+    char* argv[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
+    if (posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, argv, environ) != 0) std::_Exit(1);
+    posix_spawn_file_actions_destroy(&actions);
+    close(to[0]);
+    close(from[1]);
+    stdin_ = to[1];
+    stdout_ = fdopen(from[0], "r");
+    char ready[8];
+    if (std::fgets(ready, sizeof ready, stdout_) == nullptr) std::_Exit(1);
+  }
+
+  // Ends it and tells what it has seen.
+  std::vector<Sample> End() {
+    close(stdin_);
+    std::vector<Sample> samples;
+    for (Sample sample; std::fscanf(stdout_, "%ld %ld", &sample.began, &sample.nanos) == 2;) samples.push_back(sample);
+    std::fclose(stdout_);
+    waitpid(pid_, nullptr, 0);
+    return samples;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int stdin_ = -1;
+  FILE* stdout_ = nullptr;
+};
+
+// Milliseconds of the 99th percentile of what began between two times.
+double P99(const std::vector<Sample>& samples, Clock::time_point first, Clock::time_point last) {
+  std::vector<int64_t> times;
+  for (const Sample& sample : samples) {
+    if (sample.began >= Nanos(first) && sample.began < Nanos(last)) times.push_back(sample.nanos);
+  }
+  if (times.empty()) return 0;
+  std::sort(times.begin(), times.end());
+  return static_cast<double>(times[times.size() * 99 / 100]) / 1e6;
+}
+
+int Storm(const std::string& ringd, int watchers, int rounds) {
+  RingWriter writer(Connect(ringd, kConnections));
+  auto fleet = Open<RingdFleet>(ringd, watchers, RingRequest());
+  std::vector<double> in_sync;
+  Comparison lookup;
+  for (int round = 0; round < rounds; round++) {
+    const v1::Ring held = RingNow(ringd);
+    v1::WatchRequest request = RingRequest();
+    v1::HeldRing& ring = *request.add_held();
+    ring.set_ring(kRing);
+    *ring.mutable_position()->mutable_version() = held.version();
+    *ring.mutable_position()->mutable_checksum() = held.checksum();
+
+    Probe probe(ringd);
+    const auto begin_idle = Clock::now();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    const auto end_idle = Clock::now();
+    fleet.reset();
+    writer.Change();
+    const auto begin = Clock::now();
+    fleet = std::make_unique<RingdFleet>(ringd, watchers, request);
+    const auto end = fleet->seen().opened.Wait("watchers in sync");
+    const std::vector<Sample> samples = probe.End();
+    in_sync.push_back(Millis(end - begin));
+    lookup.AddRound(P99(samples, begin, end), P99(samples, begin_idle, end_idle));
+  }
+  std::printf("{\"watchers\": %d, \"in_sync\": %.1f, \"lookup_p99\": %s}\n", watchers, Median(in_sync),
+              lookup.Json().c_str());
+  return 0;
+}
+
+int Prepare(const std::string& ringd) {
+  LoadRing(*v1::Directory::NewStub(Connect(ringd, 0)));
+  return 0;
+}
+
+}  // namespace
+}  // namespace ringd::bench
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 2 && words[0] == "prepare") return ringd::bench::Prepare(words[1]);
+  if (words.size() == 2 && words[0] == "probe") return ringd::bench::RunProbe(words[1]);
+  if (words.size() == 4 && words[0] == "storm") {
+    return ringd::bench::Storm(words[1], std::stoi(words[2]), std::stoi(words[3]));
+  }
+  if (words.size() == 7 && words[0] == "measure") {
+    return ringd::bench::Measure(words[1], words[2], words[3], words[4], std::stoi(words[5]), std::stoi(words[6]));
+  }
+  std::fprintf(stderr, "watch_bench is run by tests/bench/run.sh; its head says how\n");
+  return 2;
+}

@@ -1,16 +1,19 @@
 // What a local lookup costs beside hashing the key, and a change beside a linear merge of the points.
 //
 // Lookup: 100 nodes x 160 points, keys user:0 .. user:999999. Read items_per_second: BM_Lookup against BM_HashOnly
-// (goal: at least 1 / 2.5 of it) and against BM_LookupStdMap (goal: at least 8 times as much). Change: one node more on
-// 10,000 nodes x 160 points. BM_ApplyAddNode against BM_LinearMerge (goal: at most 3 times as long). Run with
-// --benchmark_repetitions=5 --benchmark_report_aggregates_only on an idle machine.
+// (goal: at least 1 / 2.5 of it), against BM_LookupStdMap (goal: at least 8 times as much) and against
+// BM_LookupLibmemcached (goal: at least 20 times as much). Change: one node more on 10,000 nodes x 160 points.
+// BM_ApplyAddNode against BM_LinearMerge (goal: at most 3 times as long). Run with --benchmark_repetitions=5
+// --benchmark_report_aggregates_only on an idle machine.
 #include <benchmark/benchmark.h>
+#include <libmemcached/memcached.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,6 +87,28 @@ void BM_Lookup(benchmark::State& state) {
   ForEachKey(state, [&](const std::string& key) { return ring.Owner(ring.Position(key)); });
 }
 BENCHMARK(BM_Lookup)->Unit(benchmark::kMillisecond);
+
+// The hash that libmemcached has for its rings.
+void BM_LookupMd5(benchmark::State& state) {
+  Settings settings = kSettings;
+  std::get<HashedSettings>(settings.placement).hash = HashFunction::kMd5;
+  const Ring ring = *Ring::Create(settings, Nodes(100));
+  ForEachKey(state, [&](const std::string& key) { return ring.Owner(ring.Position(key)); });
+}
+BENCHMARK(BM_LookupMd5)->Unit(benchmark::kMillisecond);
+
+// As many points: weighted ketama, servers of one weight. It asks no server.
+void BM_LookupLibmemcached(benchmark::State& state) {
+  const std::unique_ptr<memcached_st, decltype(&memcached_free)> memc(memcached_create(nullptr), memcached_free);
+  bool made = memcached_behavior_set(memc.get(), MEMCACHED_BEHAVIOR_KETAMA_WEIGHTED, 1) == MEMCACHED_SUCCESS;
+  for (const Node& node : Nodes(100)) {
+    made = made && memcached_server_add_with_weight(memc.get(), node.id.c_str(), 7000, 1) == MEMCACHED_SUCCESS;
+  }
+  if (!made) state.SkipWithError("libmemcached makes no ring");
+  ForEachKey(state,
+             [&](const std::string& key) { return memcached_generate_hash(memc.get(), key.data(), key.size()); });
+}
+BENCHMARK(BM_LookupLibmemcached)->Unit(benchmark::kMillisecond);
 
 Ring MakeSlots(int nodes) { return *Ring::Create({.placement = SlotsSettings{}, .default_weight = 1}, Nodes(nodes)); }
 

@@ -44,10 +44,34 @@ await() {
   return 1
 }
 
+# A ringd with nothing in it.
+ringd_at() {
+  "$bin/ringd" --listen 127.0.0.1:0 --http-listen '' --data-dir "$1" --init 2> "$1.log" &
+  servers+=($!)
+  ringd=127.0.0.1:$(await "$1.log" 'listening on 127.0.0.1:([0-9]+)')
+}
+
+# An echo of a bench, with its arguments.
+echo_of() {
+  local bench=$1 log=$scratch/$1.log
+  shift
+  "$bin/$bench" serve-echo "$@" > "$log" &
+  servers+=($!)
+  echo_server=127.0.0.1:$(await "$log" '^([0-9]+)$')
+}
+
+# Ports that nobody has: for servers that do not choose their own.
+free_ports() {
+  python3 -c '
+import socket, sys
+held = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(one.getsockname()[1] for one in held))' "$1"
+}
+
 if [ $quick = yes ]; then
-  repetitions=1 min_time=0.05 rounds=1 millis=200
+  repetitions=1 min_time=0.05 rounds=1 millis=200 batch_rounds=1 watch_rounds=1 storms=1
 else
-  repetitions=5 min_time=0.5 rounds=150 millis=100
+  repetitions=5 min_time=0.5 rounds=150 millis=100 batch_rounds=30 watch_rounds=30 storms=5
 fi
 
 for name in ring durable copy; do
@@ -57,13 +81,36 @@ for name in ring durable copy; do
 done
 
 echo "rpc_bench ..." >&2
-"$bin/ringd" --listen 127.0.0.1:0 --http-listen '' --data-dir "$scratch/data" --init 2> "$scratch/ringd.log" &
-servers+=($!)
-ringd=127.0.0.1:$(await "$scratch/ringd.log" 'listening on 127.0.0.1:([0-9]+)')
+ringd_at "$scratch/rpc"
 read -r request_bytes response_bytes < <("$bin/rpc_bench" prepare "$ringd")
-"$bin/rpc_bench" serve-echo "$response_bytes" > "$scratch/echo.log" &
-servers+=($!)
-echo_server=127.0.0.1:$(await "$scratch/echo.log" '^([0-9]+)$')
+echo_of rpc_bench "$response_bytes"
 "$bin/rpc_bench" measure "$ringd" "$echo_server" "$request_bytes" $rounds $millis > "$scratch/rpc.json"
 
-python3 tests/bench/report.py "$scratch/ring.json" "$scratch/durable.json" "$scratch/copy.json" "$scratch/rpc.json" ${json:+--json "$json"}
+echo "batch_bench ..." >&2
+echo_of batch_bench
+read -r redis_port < <(free_ports 1)
+redis-server --bind 127.0.0.1 --port "$redis_port" --save '' --dir "$scratch" > "$scratch/redis.log" &
+servers+=($!)
+await "$scratch/redis.log" '(Ready to accept connections)' > /dev/null
+"$bin/batch_bench" measure "$ringd" "$echo_server" "$redis_port" $batch_rounds 200 > "$scratch/batch.json"
+
+# Servers that had no streams before: what each stream adds to them is measured.
+echo "watch_bench ..." >&2
+ringd_at "$scratch/watch"
+ringd_pid=${servers[-1]}
+read -r etcd_port peer_port < <(free_ports 2)
+etcd --data-dir "$scratch/etcd" --listen-client-urls "http://127.0.0.1:$etcd_port" \
+  --advertise-client-urls "http://127.0.0.1:$etcd_port" --listen-peer-urls "http://127.0.0.1:$peer_port" \
+  --initial-advertise-peer-urls "http://127.0.0.1:$peer_port" \
+  --initial-cluster "default=http://127.0.0.1:$peer_port" > "$scratch/etcd.log" 2>&1 &
+servers+=($!)
+etcd_pid=$!
+await "$scratch/etcd.log" '(ready to serve client requests)' > /dev/null
+"$bin/watch_bench" prepare "$ringd"
+for watchers in 10000 1000; do
+  "$bin/watch_bench" measure "$ringd" "$ringd_pid" "127.0.0.1:$etcd_port" "$etcd_pid" $watchers $watch_rounds \
+    > "$scratch/watch_$watchers.json"
+done
+"$bin/watch_bench" storm "$ringd" 10000 $storms > "$scratch/storm.json"
+
+python3 tests/bench/report.py "$scratch" ${json:+--json "$json"}

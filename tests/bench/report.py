@@ -92,6 +92,7 @@ def rpc_figures(measured):
         compared(measured["lookup"], "unary Lookup", "calls/s", "bare echo", 0.95),
         compared(measured["metrics"], "echo with a Lookup's metrics", "calls/s", "bare echo", 0.98),
         compared(in_micros(measured["p99_under_changes"]), changes, "us", "ring at rest", 1.2, at_least=False),
+        compared(in_micros(measured["p99_elsewhere"]), changes, "us", "changes elsewhere", 1.2, at_least=False),
     ]
 
 
@@ -118,6 +119,7 @@ def watch_figures(many, few, storm):
         bounded("an idle watcher", kib_each[0], "KiB", 20),
         bounded(f"{watchers} come back, until in sync", storm["in_sync"], "ms", 10_000),
         compared(in_micros(storm["lookup_p99"]), "Lookup p99 meanwhile", "us", "watchers idle", 10, at_least=False),
+        compared(in_micros(storm["lookup_p99_elsewhere"]), "Lookup p99 meanwhile", "us", "other ringd", 2, at_least=False),
     ]
 
 
@@ -134,9 +136,9 @@ def main():
     figures += copy_figures(medians(printed("copy"))) + rpc_figures(printed("rpc")) + batch_figures(printed("batch"))
     figures += watch_figures(printed("watch_10000"), printed("watch_1000"), printed("storm"))
 
-    print(f"{'what':48} {'value':>14} {'unit':8} {'peer':14} {'peer value':>14} {'ratio':>8} {'reach':>8}  met")
+    print(f"{'what':48} {'value':>14} {'unit':8} {'peer':17} {'peer value':>14} {'ratio':>8} {'reach':>8}  met")
     for row in figures:
-        print(f"{row['name']:48} {row['value']:14,.1f} {row['unit']:8} {row['peer']:14} {row['peer_value']:14,.1f} "
+        print(f"{row['name']:48} {row['value']:14,.1f} {row['unit']:8} {row['peer']:17} {row['peer_value']:14,.1f} "
               f"{row['ratio']:8.3f} {row['reach']:>8}  {'yes' if row['met'] else 'NO'}")
     if arguments.json:
         with open(arguments.json, "w", encoding="utf-8") as file:

@@ -1,11 +1,11 @@
 // Unary Lookup against a bare echo of the same sizes in the same stack, that echo with a Lookup's metrics against
 // itself without, and the 99th percentile of Lookup while the ring changes 100 times a second against that of a ring at
-// rest.
+// rest, and against the same while the ring of another ringd changes so: what the machine costs that is busy with it.
 //
 //   rpc_bench prepare RINGD                      makes a ring of 100 nodes x 160 points, prints the sizes of request
 //                                                and response
 //   rpc_bench serve-echo RESPONSE_BYTES          the echo, in a process of its own; prints its port
-//   rpc_bench measure RINGD ECHO REQUEST_BYTES ROUNDS MILLIS
+//   rpc_bench measure RINGD OTHER_RINGD ECHO REQUEST_BYTES ROUNDS MILLIS
 //
 // measure takes two peers in turn, round by round, so that what disturbs the machine disturbs both. It prints the
 // medians and the median of the rounds' ratios as JSON.
@@ -149,7 +149,7 @@ double LookupP99(v1::Directory::Stub& stub, std::chrono::milliseconds time) {
   return *p99;
 }
 
-// The same while another thread changes the ring 100 times a second, or as often as the disk allows: `changes` counts
+// The same while another thread changes a ring 100 times a second, or as often as the disk allows: `changes` counts
 // what was made.
 double LookupP99UnderChanges(v1::Directory::Stub& stub, RingWriter& writer, std::chrono::milliseconds time,
                              long& changes) {
@@ -167,8 +167,8 @@ double LookupP99UnderChanges(v1::Directory::Stub& stub, RingWriter& writer, std:
   return p99;
 }
 
-int Measure(const std::string& ringd, const std::string& echo, size_t request_bytes, int rounds,
-            std::chrono::milliseconds time) {
+int Measure(const std::string& ringd, const std::string& other_ringd, const std::string& echo, size_t request_bytes,
+            int rounds, std::chrono::milliseconds time) {
   const auto ringd_channels = Channels(ringd);
   const auto echo_channels = Channels(echo);
   const auto lookups = [&] { return LookupsPerSecond(ringd_channels, time); };
@@ -180,17 +180,21 @@ int Measure(const std::string& ringd, const std::string& echo, size_t request_by
   const Comparison metrics = Compare(rounds, counted, echoes);
 
   const auto stub = v1::Directory::NewStub(ringd_channels[0]);
-  RingWriter writer(ringd_channels[1]);
+  RingWriter writer(ringd_channels[1]), other_writer(Connect(other_ringd, 0));
   const int p99_rounds = (rounds + 9) / 10;
   const std::chrono::milliseconds p99_time = 10 * time;
-  long changes = 0;
-  const Comparison p99 = Compare(
-      p99_rounds, [&] { return LookupP99UnderChanges(*stub, writer, p99_time, changes); },
-      [&] { return LookupP99(*stub, p99_time); });
+  long changes = 0, other_changes = 0;
+  const auto p99_here = [&] { return LookupP99UnderChanges(*stub, writer, p99_time, changes); };
+  const Comparison p99_idle = Compare(p99_rounds, p99_here, [&] { return LookupP99(*stub, p99_time); });
+  const Comparison p99_elsewhere = Compare(
+      p99_rounds, p99_here, [&] { return LookupP99UnderChanges(*stub, other_writer, p99_time, other_changes); });
   const double changes_per_second =
-      static_cast<double>(changes) / std::chrono::duration<double>(p99_rounds * p99_time).count();
-  std::printf("{\"lookup\": %s, \"metrics\": %s, \"p99_under_changes\": %s, \"changes_per_second\": %.1f}\n",
-              lookup.Json().c_str(), metrics.Json().c_str(), p99.Json().c_str(), changes_per_second);
+      static_cast<double>(changes) / std::chrono::duration<double>(2 * p99_rounds * p99_time).count();
+  std::printf(
+      "{\"lookup\": %s, \"metrics\": %s, \"p99_under_changes\": %s, \"p99_elsewhere\": %s, "
+      "\"changes_per_second\": %.1f}\n",
+      lookup.Json().c_str(), metrics.Json().c_str(), p99_idle.Json().c_str(), p99_elsewhere.Json().c_str(),
+      changes_per_second);
   return 0;
 }
 
@@ -201,9 +205,9 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "serve-echo") return ringd::bench::ServeEcho(std::stoul(words[1]));
   if (words.size() == 2 && words[0] == "prepare") return ringd::bench::Prepare(words[1]);
-  if (words.size() == 6 && words[0] == "measure") {
-    return ringd::bench::Measure(words[1], words[2], std::stoul(words[3]), std::stoi(words[4]),
-                                 std::chrono::milliseconds(std::stoi(words[5])));
+  if (words.size() == 7 && words[0] == "measure") {
+    return ringd::bench::Measure(words[1], words[2], words[3], std::stoul(words[4]), std::stoi(words[5]),
+                                 std::chrono::milliseconds(std::stoi(words[6])));
   }
   std::fprintf(stderr, "rpc_bench is run by tests/bench/run.sh; its head says how\n");
   return 2;

@@ -2,7 +2,7 @@
 //
 //   watch_bench prepare RINGD                      makes a ring of 100 nodes x 160 points
 //   watch_bench measure RINGD PID ETCD PID WATCHERS ROUNDS
-//   watch_bench storm RINGD WATCHERS ROUNDS
+//   watch_bench storm RINGD OTHER_RINGD WATCHERS ROUNDS
 //   watch_bench probe RINGD                        Lookups one after the other until stdin ends; storm starts it
 //
 // measure opens as many streams at each peer, over 100 connections, and makes changes of them in turn, so that what
@@ -14,7 +14,8 @@
 //
 // storm cuts the connections of all watchers, makes one change, and lets all come back at once over new connections,
 // with the positions that they held. It prints milliseconds until all are in sync, and the 99th percentile of a Lookup
-// by another process meanwhile, beside the same with idle watchers.
+// by another process meanwhile, beside the same with idle watchers, and beside that of the other ringd, which has a
+// ring too and nothing else to do: what the machine costs that is busy with the storm.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -343,34 +344,51 @@ double P99(const std::vector<Sample>& samples, Clock::time_point first, Clock::t
   return static_cast<double>(times[times.size() * 99 / 100]) / 1e6;
 }
 
-int Storm(const std::string& ringd, int watchers, int rounds) {
+// What one storm did, in milliseconds.
+struct StormRound {
+  double in_sync;
+  double p99;
+  double p99_before;
+};
+
+// Lookups are asked of `probed`.
+StormRound RunStorm(const std::string& ringd, const std::string& probed, std::unique_ptr<RingdFleet>& fleet,
+                    RingWriter& writer) {
+  const int watchers = fleet->count();
+  const v1::Ring held = RingNow(ringd);
+  v1::WatchRequest request = RingRequest();
+  v1::HeldRing& ring = *request.add_held();
+  ring.set_ring(kRing);
+  *ring.mutable_position()->mutable_version() = held.version();
+  *ring.mutable_position()->mutable_checksum() = held.checksum();
+
+  Probe probe(probed);
+  const auto begin_idle = Clock::now();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const auto end_idle = Clock::now();
+  fleet.reset();
+  writer.Change();
+  const auto begin = Clock::now();
+  fleet = std::make_unique<RingdFleet>(ringd, watchers, request);
+  const auto end = fleet->seen().opened.Wait("watchers in sync");
+  const std::vector<Sample> samples = probe.End();
+  return {Millis(end - begin), P99(samples, begin, end), P99(samples, begin_idle, end_idle)};
+}
+
+int Storm(const std::string& ringd, const std::string& other_ringd, int watchers, int rounds) {
   RingWriter writer(Connect(ringd, kConnections));
   auto fleet = Open<RingdFleet>(ringd, watchers, RingRequest());
   std::vector<double> in_sync;
-  Comparison lookup;
+  Comparison idle, elsewhere;
   for (int round = 0; round < rounds; round++) {
-    const v1::Ring held = RingNow(ringd);
-    v1::WatchRequest request = RingRequest();
-    v1::HeldRing& ring = *request.add_held();
-    ring.set_ring(kRing);
-    *ring.mutable_position()->mutable_version() = held.version();
-    *ring.mutable_position()->mutable_checksum() = held.checksum();
-
-    Probe probe(ringd);
-    const auto begin_idle = Clock::now();
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    const auto end_idle = Clock::now();
-    fleet.reset();
-    writer.Change();
-    const auto begin = Clock::now();
-    fleet = std::make_unique<RingdFleet>(ringd, watchers, request);
-    const auto end = fleet->seen().opened.Wait("watchers in sync");
-    const std::vector<Sample> samples = probe.End();
-    in_sync.push_back(Millis(end - begin));
-    lookup.AddRound(P99(samples, begin, end), P99(samples, begin_idle, end_idle));
+    const StormRound here = RunStorm(ringd, ringd, fleet, writer);
+    const StormRound there = RunStorm(ringd, other_ringd, fleet, writer);
+    in_sync.push_back(here.in_sync);
+    idle.AddRound(here.p99, here.p99_before);
+    elsewhere.AddRound(here.p99, there.p99);
   }
-  std::printf("{\"watchers\": %d, \"in_sync\": %.1f, \"lookup_p99\": %s}\n", watchers, Median(in_sync),
-              lookup.Json().c_str());
+  std::printf("{\"watchers\": %d, \"in_sync\": %.1f, \"lookup_p99\": %s, \"lookup_p99_elsewhere\": %s}\n", watchers,
+              Median(in_sync), idle.Json().c_str(), elsewhere.Json().c_str());
   return 0;
 }
 
@@ -386,8 +404,8 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   if (words.size() == 2 && words[0] == "prepare") return ringd::bench::Prepare(words[1]);
   if (words.size() == 2 && words[0] == "probe") return ringd::bench::RunProbe(words[1]);
-  if (words.size() == 4 && words[0] == "storm") {
-    return ringd::bench::Storm(words[1], std::stoi(words[2]), std::stoi(words[3]));
+  if (words.size() == 5 && words[0] == "storm") {
+    return ringd::bench::Storm(words[1], words[2], std::stoi(words[3]), std::stoi(words[4]));
   }
   if (words.size() == 7 && words[0] == "measure") {
     return ringd::bench::Measure(words[1], words[2], words[3], words[4], std::stoi(words[5]), std::stoi(words[6]));

@@ -1,5 +1,6 @@
 #include "ringd/local_ring.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <map>
@@ -63,6 +64,11 @@ absl::Status CheckKey(std::string_view key) {
   return key.empty() ? ring::InvalidField("key is empty; a key is required") : absl::OkStatus();
 }
 
+// What a call tells of a node.
+Node ToNode(Owner owner) {
+  return {.id = std::move(owner.id), .address = std::move(owner.address), .zone = std::move(owner.zone)};
+}
+
 absl::Status CheckOwners(size_t owners) {
   if (owners >= 1 && owners <= ring::Ring::kMaxOwners) return absl::OkStatus();
   return ring::InvalidField("owners " + std::to_string(owners) + " is not within 1 and 64");
@@ -124,11 +130,31 @@ class LocalRing::Driver {
     if (!result.ok()) return result.status();
     std::vector<Node>& nodes = answers[this];
     nodes.clear();
-    for (auto& owner : result->owners) {
-      nodes.push_back({.id = std::move(owner.id), .address = std::move(owner.address), .zone = std::move(owner.zone)});
-    }
+    for (auto& owner : result->owners) nodes.push_back(ToNode(std::move(owner)));
     for (size_t i = 0; i < nodes.size(); ++i) out[i] = &nodes[i];
     return nodes.size();
+  }
+
+  // The same of many keys, whose owner each is wanted.
+  absl::Status OwnersOfWithoutCopy(const LookupView& view, std::span<const std::string_view> keys,
+                                   std::span<const Node*> out) const {
+    if (view.state != LocalRingState::kDistrusted) return NoOwner(view);
+    constexpr size_t kAtOnce = 10'000;
+    // By batch, as `out` points to them.
+    thread_local std::map<const Driver*, std::vector<std::vector<Node>>> answers;
+    std::vector<std::vector<Node>>& batches = answers[this];
+    batches.clear();
+    for (size_t first = 0; first < keys.size(); first += kAtOnce) {
+      const auto batch = keys.subspan(first, std::min(kAtOnce, keys.size() - first));
+      called_lookups_.fetch_add(batch.size(), std::memory_order_relaxed);
+      absl::StatusOr<BatchLookupResult> result = client_->BatchLookup(ring_, batch);
+      if (!result.ok()) return result.status();
+      std::vector<Node>& nodes = batches.emplace_back();
+      nodes.reserve(result->nodes.size());
+      for (auto& node : result->nodes) nodes.push_back(ToNode(std::move(node)));
+      for (size_t i = 0; i < batch.size(); ++i) out[first + i] = &nodes[result->owners(i).front()];
+    }
+    return absl::OkStatus();
   }
 
   // Why `view` has no owner.
@@ -332,6 +358,24 @@ absl::StatusOr<const Node*> LocalRing::OwnerWithoutCopy(std::string_view key) co
   const Node* owner = nullptr;
   if (const absl::StatusOr<size_t> found = Owners(key, std::span(&owner, 1)); !found.ok()) return found.status();
   return owner;
+}
+
+absl::Status LocalRing::OwnersOf(std::span<const std::string_view> keys, std::span<const Node*> out) const {
+  if (out.size() != keys.size()) {
+    return ring::InvalidField("out has " + std::to_string(out.size()) + " places for " + std::to_string(keys.size()) +
+                              " keys");
+  }
+  ThreadView& view = driver_->view();
+  const auto has_no_place = [&view](std::string_view key) {
+    return key.empty() || (view.HasOwners() && !view.keys().CanPlace(key));
+  };
+  if (const auto bad = std::find_if(keys.begin(), keys.end(), has_no_place); bad != keys.end()) [[unlikely]] {
+    return ring::Prefixed("keys[" + std::to_string(bad - keys.begin()) + "]: ",
+                          bad->empty() ? CheckKey(*bad) : NoPlace(view.keys(), *bad));
+  }
+  if (!view.HasOwners()) return driver_->OwnersOfWithoutCopy(view.shared(), keys, out);
+  view.OwnersOf(keys, out);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<size_t> LocalRing::Owners(std::string_view key, std::span<const Node*> out) const {

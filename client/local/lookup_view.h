@@ -47,6 +47,11 @@ class ThreadView {
 
   // REQUIRES HasOwners() and keys().CanPlace(key).
   const Node* Owner(std::string_view key) { return nodes_->Answer(ring_->Owner(ring_->Position(key))); }
+  // Fills `out` with the owner of each key. REQUIRES as Owner, of all keys, and as many places in `out` as there are
+  // keys.
+  void OwnersOf(std::span<const std::string_view> keys, std::span<const Node*> out) {
+    view_->copy->parts().OwnersOf(keys, [this, out](size_t i, uint32_t owner) { out[i] = nodes_->Answer(owner); });
+  }
   // See RingCopy::Owners. REQUIRES as Owner, and `out` of 1 to kMaxOwners.
   size_t Owners(std::string_view key, std::span<const Node*> out) {
     std::array<uint32_t, ring::Ring::kMaxOwners> indices{};

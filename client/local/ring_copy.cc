@@ -20,8 +20,7 @@ Node ToValue(const ring::Node& node) {
 }  // namespace
 
 size_t RingCopy::Parts::Owners(std::string_view key, std::span<uint32_t> out) const {
-  const ring::Ring& ring = held->ring;
-  return ring.HasOwners() && ring.keys().CanPlace(key) ? ring.Owners(ring.Position(key), out) : 0;
+  return HasOwner(key) ? held->ring.Owners(held->ring.Position(key), out) : 0;
 }
 
 size_t RingCopy::Parts::OwnersAt(uint64_t position, std::span<uint32_t> out) const {
@@ -67,8 +66,15 @@ uint64_t RingCopy::checksum() const { return parts_->held->ring.checksum(); }
 
 const Node* RingCopy::Owner(std::string_view key) const {
   const ring::Ring& ring = parts_->held->ring;
-  const bool owned = ring.HasOwners() && ring.keys().CanPlace(key);
-  return owned ? parts_->nodes[ring.Owner(ring.Position(key))].get() : nullptr;
+  return parts_->HasOwner(key) ? parts_->nodes[ring.Owner(ring.Position(key))].get() : nullptr;
+}
+
+void RingCopy::OwnersOf(std::span<const std::string_view> keys, std::span<const Node*> out) const {
+  if (!std::all_of(keys.begin(), keys.end(), [this](std::string_view key) { return parts_->HasOwner(key); })) {
+    for (size_t i = 0; i < keys.size(); ++i) out[i] = Owner(keys[i]);
+    return;
+  }
+  parts_->OwnersOf(keys, [this, out](size_t i, uint32_t owner) { out[i] = parts_->nodes[owner].get(); });
 }
 
 size_t RingCopy::Owners(std::string_view key, std::span<const Node*> out) const {

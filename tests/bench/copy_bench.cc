@@ -4,7 +4,9 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ring/ring.h"
@@ -60,6 +62,22 @@ void BM_LocalRingOwner(benchmark::State& state) {
   ForEachKey(state, [&](const std::string& key) { return reinterpret_cast<uintptr_t>(*copy.Owner(key)); });
 }
 BENCHMARK(BM_LocalRingOwner)->ThreadRange(1, 2)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// In batches, as a service has keys that came together.
+void BM_LocalRingOwnersOf(benchmark::State& state) {
+  constexpr size_t kBatch = 1'000;
+  const LocalRing& copy = Copy();
+  const std::vector<std::string_view> keys(Keys().begin(), Keys().end());
+  std::vector<const Node*> owners(kBatch);
+  for (auto _ : state) {
+    for (size_t first = 0; first < keys.size(); first += kBatch) {
+      if (!copy.OwnersOf(std::span(keys).subspan(first, kBatch), owners).ok()) std::abort();
+      benchmark::DoNotOptimize(owners.data());
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(keys.size()));
+}
+BENCHMARK(BM_LocalRingOwnersOf)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace ringd

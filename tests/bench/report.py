@@ -78,6 +78,8 @@ def copy_figures(rates):
         figure("LocalRing Owner, one thread", 1e9 / one, "ns/key", "hashing alone",
                1e9 / rates["BM_CopyHashOnly/real_time"], 2.5, at_least=False),
         figure("LocalRing Owner, two threads", two, "keys/s", "one thread", one, 1.7),
+        figure("LocalRing OwnersOf, 1,000 keys a batch", 1e9 / rates["BM_LocalRingOwnersOf/real_time"], "ns/key",
+               "hashing alone", 1e9 / rates["BM_CopyHashOnly/real_time"], 1.5, at_least=False),
     ]
 
 

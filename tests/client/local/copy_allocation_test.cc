@@ -38,11 +38,13 @@ class CopyAllocationTest : public ::testing::Test {
 
 TEST_F(CopyAllocationTest, ALookupAllocatesNothing) {
   std::array<const Node*, 3> owners{};
+  const std::array<std::string_view, 3> keys{"a", "b", "c"};
   view_.Get();
   const size_t before = allocations;
   for (int i = 0; i < 1'000; ++i) {
     EXPECT_NE(view_.Get().Owner("key"), nullptr);
     EXPECT_EQ(view_.Get().Owners("key", owners), 3u);
+    view_.Get().OwnersOf(keys, owners);
   }
   EXPECT_EQ(allocations, before);
 }

@@ -63,6 +63,47 @@ TEST_F(LocalRingTest, AnswersAsTheDirectoryDoes) {
   }
 }
 
+// As many keys as make several blocks and a part of one.
+TEST_F(LocalRingTest, ManyKeysAreAnsweredAsEachIs) {
+  ASSERT_EQ(directory_.SetRing("r", three_), absl::OkStatus());
+  const auto ring = StartReady();
+  std::vector<std::string> texts;
+  for (int i = 0; i < 1'000; ++i) texts.push_back("user:" + std::to_string(i));
+  for (const size_t count : {0, 1, 31, 32, 33, 1'000}) {
+    const std::vector<std::string_view> keys(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(count));
+    std::vector<const Node*> owners(count);
+    std::vector<const Node*> of_copy(count);
+    const uint64_t before = ring->lookups().ring;
+    ASSERT_EQ(ring->OwnersOf(keys, owners), absl::OkStatus());
+    EXPECT_EQ(ring->lookups().ring - before, count);
+    ring->Copy()->OwnersOf(keys, of_copy);
+    for (size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(owners[i], *ring->Owner(keys[i]));
+      EXPECT_EQ(of_copy[i], owners[i]);
+    }
+  }
+}
+
+TEST_F(LocalRingTest, ManyKeysAreRefusedTogether) {
+  ASSERT_EQ(directory_.SetRing("r", three_), absl::OkStatus());
+  const auto ring = StartReady();
+  const std::array<std::string_view, 3> keys{"a", "", "c"};
+  std::array<const Node*, 3> owners{};
+  const absl::Status empty = ring->OwnersOf(keys, owners);
+  EXPECT_EQ(empty.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(empty.message().find("keys[1]: key is empty"), absl::string_view::npos) << empty;
+  EXPECT_EQ(owners[0], nullptr);
+  EXPECT_EQ(ring->lookups().ring, 0u);
+  EXPECT_EQ(ring->OwnersOf(std::span(keys).first(1), owners).code(), absl::StatusCode::kInvalidArgument);
+
+  ASSERT_EQ(directory_.SetRing("r", {}), absl::OkStatus());
+  Await([](const LocalRingStatus& status) { return status.version.revision == 2; });
+  EXPECT_EQ(ring->OwnersOf(std::span(keys).first(1), std::span(owners).first(1)).code(),
+            absl::StatusCode::kFailedPrecondition);
+  ring->Copy()->OwnersOf(keys, owners);
+  EXPECT_EQ(owners[2], nullptr);
+}
+
 TEST_F(LocalRingTest, ANodeIsWhole) {
   ASSERT_EQ(directory_.SetRing("r", {three_[0]}), absl::OkStatus());
   const auto ring = StartReady();

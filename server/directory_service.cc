@@ -20,6 +20,7 @@
 #include "server/ring_pages.h"
 #include "server/unary_call.h"
 #include "server/version_diff.h"
+#include "server/watch_stream.h"
 #include "spdlog/spdlog.h"
 
 namespace ringd::server {
@@ -108,7 +109,7 @@ class RefusedStream final : public grpc::ServerWriteReactor<Response> {
 };
 
 // Not OK when nobody waits for the answer any more.
-absl::Status CheckWanted(const grpc::ServerContextBase& context) {
+absl::Status CheckWanted(const grpc::CallbackServerContext& context) {
   if (std::chrono::system_clock::now() >= context.deadline()) {
     return absl::DeadlineExceededError("the deadline passed before it was done");
   }
@@ -133,7 +134,7 @@ class WaitingRead final : public grpc::ServerUnaryReactor {
 
 // A name for the connection that a call came on. All callers on a unix socket have the same: gRPC does not tell them
 // apart.
-std::string ConnectionOf(const grpc::ServerContextBase& context) {
+std::string ConnectionOf(const grpc::CallbackServerContext& context) {
   std::string peer = context.peer();
   return peer.starts_with("unix:") ? std::string(WatchHub::kUnixConnections) : peer;
 }
@@ -157,27 +158,27 @@ RpcCounts& DirectoryService::CountsOf(const Request&) {
 }
 
 template <class Request>
-absl::Status DirectoryService::Authorize(const grpc::ServerContextBase& context, const Request&) const {
+absl::Status DirectoryService::Authorize(Context context, const Request&) const {
   // Who calls is asked for only where it matters: that costs more than a lookup.
   static const bool everybody = RightFor(MethodOf<Request>().name()) == Right::kRead;
-  return everybody ? absl::OkStatus() : authorizer_.Check(CallerOf(context), MethodOf<Request>().name());
+  return everybody ? absl::OkStatus() : authorizer_.Check(CallerOf(*context), MethodOf<Request>().name());
 }
 
 template <class Request>
 absl::Status DirectoryService::NotServed(Context context, const Request& request) const {
-  if (absl::Status status = Authorize(*context, request); !status.ok()) return status;
+  if (absl::Status status = Authorize(context, request); !status.ok()) return status;
   return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet,
                      fmt::format("{} is not served yet by this version of ringd", MethodOf<Request>().name()));
 }
 
 template <class Request>
-absl::Status DirectoryService::Check(const grpc::ServerContextBase& context, const Request& request) {
+absl::Status DirectoryService::Check(Context context, const Request& request) {
   if (absl::Status status = Authorize(context, request); !status.ok()) return status;
   if (draining_) {
     refused_++;
     return Stopping();
   }
-  if (absl::Status status = CheckWanted(context); !status.ok()) return status;
+  if (absl::Status status = CheckWanted(*context); !status.ok()) return status;
   return CheckRequest(request, limits_);
 }
 
@@ -186,7 +187,7 @@ absl::Status DirectoryService::Check(const grpc::ServerContextBase& context, con
 template <class Request, class Response>
 DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response) {
   const UnaryCall call(context->DefaultReactor(), CountsOf(request));
-  if (absl::Status status = Check(*context, request); !status.ok()) return call.Finish(status);
+  if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
   auto mutation = ToMutation(request);
   if (!mutation.ok()) return call.Finish(mutation.status());
   mutation->actor = CallerOf(*context).Actor();
@@ -257,7 +258,7 @@ template <class Request, class Answer>
 DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
   WaitingRead* waiting = request.has_min_version() ? new WaitingRead(waits_) : nullptr;
   const UnaryCall call(waiting != nullptr ? waiting : context->DefaultReactor(), CountsOf(request));
-  if (absl::Status status = Check(*context, request); !status.ok()) return call.Finish(status);
+  if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
   const auto finish = [this, call, &request, answer](const absl::StatusOr<RingStatePtr>& state) {
     if (absl::IsNotFound(state.status())) unknown_ring_lookups_ += KeysOf(request);
     call.Finish(state.ok() ? answer(**state) : state.status());
@@ -306,7 +307,7 @@ DirectoryService::Unary DirectoryService::ListRanges(Context context, const v1::
 DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::ListRingsRequest* request,
                                                     v1::ListRingsResponse* response) {
   const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
-  if (absl::Status status = Check(*context, *request); !status.ok()) return call.Finish(status);
+  if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
   const size_t page = PageSize(request->page_size());
   // One more than the page tells whether there is a next one.
   const auto states = directory_.List(request->prefix(), request->page_token(), page + 1);
@@ -327,7 +328,7 @@ DirectoryService::Unary DirectoryService::ListRings(Context context, const v1::L
 DirectoryService::Unary DirectoryService::ListChanges(Context context, const v1::ListChangesRequest* request,
                                                       v1::ListChangesResponse* response) {
   const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
-  if (absl::Status status = Check(*context, *request); !status.ok()) return call.Finish(status);
+  if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
   const auto state = directory_.Find(request->ring());
   if (!state.ok()) return call.Finish(state.status());
   return call.Finish(AnswerListChanges(
@@ -338,7 +339,7 @@ grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersio
     Context context, const v1::DiffVersionsRequest* request) {
   const auto still_wanted = [this, context] { return draining_ ? Stopping() : CheckWanted(*context); };
   const auto open = [&]() -> absl::StatusOr<std::unique_ptr<VersionDiff>> {
-    if (absl::Status status = Check(*context, *request); !status.ok()) return status;
+    if (absl::Status status = Check(context, *request); !status.ok()) return status;
     const auto state = directory_.Find(request->ring());
     if (!state.ok()) return state.status();
     if (!diffs_.Enter()) {
@@ -355,15 +356,14 @@ grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DirectoryService::DiffVersio
   return new DiffStream(*std::move(diff), CountsOf(*request), diffs_, still_wanted);
 }
 
-void DirectoryService::BeginWatch(WatchStream& stream) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* DirectoryService::Watch(Context context, const grpc::ByteBuffer* bytes) {
   v1::WatchRequest request;
-  grpc::ByteBuffer bytes = stream.request();  // of references: reading a message empties the buffer
-  const bool read = grpc::SerializationTraits<v1::WatchRequest>::Deserialize(&bytes, &request).ok();
-  const absl::Status status =
-      read ? Check(stream.context(), request) : ring::InvalidField("the message is no WatchRequest");
-  if (!status.ok()) return stream.Refuse(CountsOf(request), status);
-  stream.Start(directory_, hub_, messages_, CountsOf(request), ConnectionOf(stream.context()),
-               FromProto(request.selector()), FromProto(request.held()));
+  grpc::ByteBuffer copy = *bytes;  // of references: reading a message empties the buffer
+  const bool read = grpc::SerializationTraits<v1::WatchRequest>::Deserialize(&copy, &request).ok();
+  absl::Status status = read ? Check(context, request) : ring::InvalidField("the message is no WatchRequest");
+  if (!status.ok()) return new RefusedStream<grpc::ByteBuffer>(CountsOf(request), status);
+  return WatchStream::Start(directory_, hub_, messages_, CountsOf(request), context->c_call(), ConnectionOf(*context),
+                            FromProto(request.selector()), FromProto(request.held()));
 }
 
 // --- Not served yet

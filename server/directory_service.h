@@ -17,36 +17,12 @@
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
 #include "server/watch_messages.h"
-#include "server/watch_stream.h"
 #include "server/write_queue.h"
 
 namespace ringd::server {
 
-// The generated service in which these methods are served as the templates say.
-template <template <class> class... Methods>
-struct Serving {
-  using Service = v1::Directory::Service;
-};
-template <template <class> class First, template <class> class... Rest>
-struct Serving<First, Rest...> {
-  using Service = First<typename Serving<Rest...>::Service>;
-};
-
-// All by gRPC's callback API, but for Watch: see watch_calls.h. That gives and takes bytes, so that a message can be
-// sent on many streams without being made anew for each.
-using ServedDirectory =
-    Serving<v1::Directory::WithRawMethod_Watch, v1::Directory::WithCallbackMethod_CreateRing,
-            v1::Directory::WithCallbackMethod_GetRing, v1::Directory::WithCallbackMethod_ListRings,
-            v1::Directory::WithCallbackMethod_UpdateRing, v1::Directory::WithCallbackMethod_DeleteRing,
-            v1::Directory::WithCallbackMethod_AddNode, v1::Directory::WithCallbackMethod_RemoveNode,
-            v1::Directory::WithCallbackMethod_UpdateNode, v1::Directory::WithCallbackMethod_ApplyChanges,
-            v1::Directory::WithCallbackMethod_ImportSlots, v1::Directory::WithCallbackMethod_RestoreVersion,
-            v1::Directory::WithCallbackMethod_Lookup, v1::Directory::WithCallbackMethod_BatchLookup,
-            v1::Directory::WithCallbackMethod_ListRanges, v1::Directory::WithCallbackMethod_ListChanges,
-            v1::Directory::WithCallbackMethod_DiffVersions, v1::Directory::WithCallbackMethod_ReportWatch,
-            v1::Directory::WithCallbackMethod_ListWatchers, v1::Directory::WithCallbackMethod_Backup>::Service;
-
-class DirectoryService final : public ServedDirectory {
+// Watch takes and gives bytes, so that one message can be sent on many streams without being made anew for each.
+class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch<v1::Directory::CallbackService> {
  public:
   // All must outlive the service.
   DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
@@ -83,8 +59,7 @@ class DirectoryService final : public ServedDirectory {
 
   grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context context,
                                                                    const v1::DiffVersionsRequest* request) override;
-  // Serves a Watch that has come.
-  void BeginWatch(WatchStream& stream);
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(Context context, const grpc::ByteBuffer* request) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
   Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse*) override;
@@ -100,12 +75,12 @@ class DirectoryService final : public ServedDirectory {
 
   // Whether the caller may ask for it.
   template <class Request>
-  absl::Status Authorize(const grpc::ServerContextBase& context, const Request& request) const;
+  absl::Status Authorize(Context context, const Request& request) const;
 
   // Whether the request may be served: the caller may ask and still waits, the server is not draining, and CheckRequest
   // accepts it.
   template <class Request>
-  absl::Status Check(const grpc::ServerContextBase& context, const Request& request);
+  absl::Status Check(Context context, const Request& request);
 
   // What a request gets that the contract has and this build does not serve.
   template <class Request>

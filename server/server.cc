@@ -27,7 +27,6 @@
 #include "server/tls_credentials.h"
 #include "server/transport.h"
 #include "server/version_waits.h"
-#include "server/watch_calls.h"
 #include "server/watch_hub.h"
 #include "server/write_queue.h"
 #include "spdlog/spdlog.h"
@@ -77,7 +76,6 @@ struct Server::Parts {
   std::unique_ptr<AdminHttp> metrics_http;
   const CertificateKeeper* certificates = nullptr;
   std::shared_ptr<grpc::ServerCredentials> tls_credentials;
-  std::unique_ptr<WatchCalls> watch_calls;
   std::unique_ptr<grpc::Server> grpc;
   std::unique_ptr<Acceptor> plaintext;
   std::unique_ptr<Acceptor> mutual_tls;
@@ -190,14 +188,10 @@ absl::Status Server::Parts::StartGrpc() {
     mutual_tls = builder.experimental().AddExternalConnectionAcceptor(kFromFd, tls_credentials);
   }
   builder.RegisterService(service.get());
-  watch_calls = std::make_unique<WatchCalls>(builder);
   grpc = builder.BuildAndStart();
   if (grpc == nullptr) {
     return ring::Error(absl::StatusCode::kUnavailable, kCannotListen, "gRPC does not start: see the log");
   }
-  watch_calls->Start([this](auto* context, auto* request, auto* writer, auto* queue,
-                            void* tag) { service->RequestWatch(context, request, writer, queue, queue, tag); },
-                     [this](WatchStream& stream) { service->BeginWatch(stream); });
   grpc->GetHealthCheckService()->SetServingStatus(kService, true);
   grpc->GetHealthCheckService()->SetServingStatus(kWriteService, true);
   Accept();
@@ -273,7 +267,6 @@ void Server::Drain() {
   parts_->grpc->Shutdown(std::chrono::system_clock::now() + (until - Clock::now()));
   shut.set_value();
   breaker.join();
-  parts_->watch_calls->Stop();
   parts_->grpc.reset();
 }
 

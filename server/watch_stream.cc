@@ -6,55 +6,24 @@
 #include "spdlog/spdlog.h"
 
 namespace ringd::server {
-namespace {
 
-// gRPC only hands it back.
-void* TagOf(const WatchStream::Tag& tag) { return const_cast<WatchStream::Tag*>(&tag); }
-
-}  // namespace
-
-void WatchStream::Await(WatchCalls& calls, grpc::ServerCompletionQueue& queue) {
-  auto stream = std::shared_ptr<WatchStream>(new WatchStream(calls, queue));
-  stream->self_ = stream;
-  stream->context_.AsyncNotifyWhenDone(TagOf(stream->gone_));
-  calls.request()(&stream->context_, &stream->request_, &stream->writer_, &queue, TagOf(stream->arrived_));
-}
-
-void WatchStream::OnArrived(bool ok) {
-  if (!ok) {  // the server shuts down
-    calls_.Ended();
-    self_.reset();
-    return;
-  }
-  calls_.Await(queue_);
-  calls_.begin()(*this);
-}
-
-void WatchStream::Start(const Directory& directory, WatchHub& hub, WatchMessages& messages, RpcCounts& counts,
-                        const std::string& connection, RingSelector selector,
-                        const std::map<std::string, WatchPosition>& held) {
-  request_.Clear();
-  hub_ = &hub;
-  messages_ = &messages;
-  counts_ = &counts;
+WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, WatchMessages& messages, RpcCounts& counts,
+                                grpc_call* call, const std::string& connection, RingSelector selector,
+                                const std::map<std::string, WatchPosition>& held) {
+  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, messages, counts, call));
   counts.Started();
-  {
-    const MutexLock lock(mutex_);
-    call_ = context_.c_call();
+  stream->self_ = stream;
+  if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
+    stream->End(status);
+    return stream.get();
   }
-  if (absl::Status status = hub.Add(shared_from_this(), connection); !status.ok()) return End(status);
   // Registered before the session looks at the directory, so that nothing published between the two is missed.
   {
-    const MutexLock lock(mutex_);
-    session_.emplace(directory, std::move(selector), held);
+    MutexLock lock(stream->mutex_);
+    stream->session_.emplace(directory, std::move(selector), held);
   }
-  Pump();
-}
-
-void WatchStream::Refuse(RpcCounts& counts, const absl::Status& status) {
-  counts_ = &counts;
-  counts.Started();
-  End(status);
+  stream->Pump();
+  return stream.get();
 }
 
 void WatchStream::Touched(const std::vector<std::string>& rings) {
@@ -102,23 +71,23 @@ void WatchStream::Pump() {
     } else {
       const auto& event = std::get<WatchEvent>(next);
       if (session_->rewound() != rewound_before) rewound = std::get<SnapshotChunk>(event).head;
-      const grpc::Slice bytes = messages_->Of(event);
+      const grpc::Slice bytes = messages_.Of(event);
       message_ = grpc::ByteBuffer(&bytes, 1);
       writing_ = true;
       written_at_ = std::chrono::steady_clock::now();
     }
   }
-  if (needed.has_value()) return hub_->ReadHistory(shared_from_this(), *std::move(needed));
+  if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
   if (rewound.has_value()) {
-    hub_->CountRewound();
+    hub_.CountRewound();
     spdlog::error("a watcher is ahead of ring \"{}\" at {}: the store was rolled back outside ringd", rewound->name,
                   ToString(rewound->version));
   }
-  counts_->Sent();
-  writer_.Write(message_, TagOf(written_));
+  counts_.Sent();
+  StartWrite(&message_);
 }
 
-void WatchStream::OnWritten(bool ok) {
+void WatchStream::OnWriteDone(bool ok) {
   {
     MutexLock lock(mutex_);
     writing_ = false;
@@ -128,24 +97,7 @@ void WatchStream::OnWritten(bool ok) {
   Pump();
 }
 
-void WatchStream::OnGone(bool) {
-  End(absl::CancelledError("the caller has gone"));
-  Release();
-}
-
-void WatchStream::OnFinished(bool) { Release(); }
-
-void WatchStream::Release() {
-  if (--to_come_ > 0) return;
-  {
-    MutexLock lock(mutex_);
-    call_ = nullptr;
-  }
-  if (hub_ != nullptr) hub_->Remove(this);
-  calls_.Ended();
-  // Whoever still holds the stream (the hub's threads) lets go of it when it returns.
-  self_.reset();
-}
+void WatchStream::OnCancel() { End(absl::CancelledError("the caller has gone")); }
 
 void WatchStream::End(const absl::Status& status) {
   {
@@ -170,7 +122,7 @@ void WatchStream::EndIfStuck(std::chrono::steady_clock::time_point written_befor
   // Not under the lock: it may call back from here.
   grpc_call_cancel_with_status(call, GRPC_STATUS_UNAVAILABLE, "the reader takes nothing", nullptr);
   grpc_call_unref(call);
-  hub_->Remove(this);
+  hub_.Remove(this);
 }
 
 bool WatchStream::FinishIfEnded() {
@@ -183,9 +135,19 @@ bool WatchStream::FinishIfEnded() {
     status = *end_;
   }
   const grpc::Status answer = ToGrpc(status);
-  counts_->Handled(answer.error_code());
-  writer_.Finish(answer, TagOf(finish_));
+  counts_.Handled(answer.error_code());
+  Finish(answer);
   return true;
+}
+
+void WatchStream::OnDone() {
+  {
+    MutexLock lock(mutex_);
+    call_ = nullptr;
+  }
+  hub_.Remove(this);
+  // Whoever still holds the stream (the hub's threads) lets go of it when it returns.
+  const std::shared_ptr<WatchStream> last = std::move(self_);
 }
 
 }  // namespace ringd::server

@@ -47,6 +47,14 @@ google_rpc::Status DetailsOf(const grpc::Status& status) {
 
 std::string Text(absl::string_view text) { return std::string(text.data(), text.size()); }
 
+std::string ReasonIn(const google_rpc::Status& details) {
+  for (const auto& detail : details.details()) {
+    google_rpc::ErrorInfo info;
+    if (ReadDetail(detail, kErrorInfo, info) && info.domain() == kDomain) return info.reason();
+  }
+  return "";
+}
+
 std::string PayloadReason(const absl::Status& status) {
   const auto payload = status.GetPayload(ring::kReasonPayload);
   return payload.has_value() ? std::string(*payload) : absl::StatusCodeToString(status.code());
@@ -75,9 +83,9 @@ grpc::Status ToGrpc(const absl::Status& status) {
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::OkStatus();
   absl::Status result(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-  const std::string reason = ReasonOf(status);
-  if (!reason.empty()) result.SetPayload(ring::kReasonPayload, absl::Cord(reason));
   const google_rpc::Status details = DetailsOf(status);
+  const std::string reason = ReasonIn(details);
+  if (!reason.empty()) result.SetPayload(ring::kReasonPayload, absl::Cord(reason));
   for (const auto& detail : details.details()) {
     google_rpc::RetryInfo retry;
     if (!ReadDetail(detail, kRetryInfo, retry)) continue;
@@ -89,13 +97,6 @@ absl::Status FromGrpc(const grpc::Status& status) {
   return result;
 }
 
-std::string ReasonOf(const grpc::Status& status) {
-  const google_rpc::Status details = DetailsOf(status);
-  for (const auto& detail : details.details()) {
-    google_rpc::ErrorInfo info;
-    if (ReadDetail(detail, kErrorInfo, info) && info.domain() == kDomain) return info.reason();
-  }
-  return "";
-}
+std::string ReasonOf(const grpc::Status& status) { return ReasonIn(DetailsOf(status)); }
 
 }  // namespace ringd

@@ -9,7 +9,6 @@ namespace {
 grpc::Slice Serialise(const WatchEvent& event) {
   v1::WatchResponse response;
   ToProto(event, &response);
-  // A slice of its own size, not of the vector's or string's capacity.
   const grpc::Slice bytes(response.ByteSizeLong());
   response.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(bytes.begin()));
   return bytes;
@@ -24,7 +23,7 @@ grpc::Slice WatchMessages::Of(const WatchEvent& event) {
   std::call_once(message->once, [&] {
     message->bytes = Serialise(event);
     serialised_++;
-    Keep(*key, message->bytes.size());
+    Keep(*key, message->bytes.size() + kEntryBytes);
   });
   return message->bytes;
 }

@@ -1,7 +1,7 @@
 // WatchMessages: the bytes of what Watch streams say. A change, or a chunk of a snapshot, is serialised once, and its
 // bytes are shared by all streams that send it while they are kept.
 //
-// Memory: the newest kKeptBytes of shared messages are kept, beside those that are being sent.
+// Memory: the newest messages are kept, up to kKeptBytes with all that they take, beside those that are being sent.
 // Threads: any. Of those that ask for the same message at once, one serialises it and the others wait for that.
 #pragma once
 
@@ -27,6 +27,9 @@ namespace ringd::server {
 class WatchMessages {
  public:
   static constexpr size_t kKeptBytes = 16 << 20;
+  // What a message takes beside its bytes, at most: its key twice, with the longest name of a ring, and the memory of
+  // the containers. Most changes are smaller than that.
+  static constexpr size_t kEntryBytes = 768;
 
   // The event as a WatchResponse. Copies of a slice share its bytes.
   grpc::Slice Of(const WatchEvent& event);
@@ -52,7 +55,7 @@ class WatchMessages {
 
   static std::optional<Key> KeyOf(const WatchEvent& event);
   std::shared_ptr<Message> Find(const Key& key);
-  // Counts a message that was serialised, and forgets the oldest that are too many.
+  // Counts what a message that was serialised takes, and forgets the oldest that are too many.
   void Keep(const Key& key, size_t bytes);
 
   std::atomic<uint64_t> serialised_ = 0;

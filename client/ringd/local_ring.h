@@ -154,10 +154,10 @@ class LocalRing {
       return owner;
     return OwnerWithoutCopy(key);
   }
-  // Fills `out` with the owner of each key, all of one version of the ring; faster than so many calls of Owner. Nothing
-  // is looked up where it fails: INVALID_ARGUMENT for `out` of another size than `keys`, and the errors of Owner, with
-  // the number of the key. While kDistrusted, it calls the directory for 10,000 keys at a time, each time at one
-  // version. The nodes live until this thread's next lookup of this ring.
+  // Fills `out` with the owner of each key, all of one version of the copy; faster than so many calls of Owner. While
+  // kDistrusted it calls the directory instead, for 10,000 keys at a time, and only those are of one version. The nodes
+  // live until this thread's next lookup of this ring. INVALID_ARGUMENT for `out` of another size than `keys`, and the
+  // errors of Owner, with the number of the key; where it fails, nothing in `out` may be used.
   absl::Status OwnersOf(std::span<const std::string_view> keys, std::span<const Node*> out) const;
   // Fills `out` with the owners of a key in order, and returns how many there are; see RingCopy::Owners. The nodes live
   // until this thread's next lookup of this ring. INVALID_ARGUMENT for more than 64.

@@ -11,9 +11,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import grpc  # noqa: E402
 
-from ringd_client import BIG, Refused, Watch, add, hashed, key_of, remove, update  # noqa: E402
+from ringd_client import BIG, Refused, Watch, add, hashed, infos_of, key_of, remove, update  # noqa: E402
+from ringd_process import eventually  # noqa: E402
 from server_case import ServerCase  # noqa: E402
-from stubs import pb  # noqa: E402
+from stubs import RetryInfo, Status, pb  # noqa: E402
 
 INVALID, TOO_MANY = "INVALID_ARGUMENT", "RESOURCE_EXHAUSTED"
 
@@ -472,6 +473,37 @@ class LimitFlagsTest(LimitsCase):
             self.watch(self.ring, client=client).wait_in_sync()
         self.assertEqual(self.watch(self.ring, client=client).wait_ended(), TOO_MANY)
         self.watch(self.ring, client=self.connect()).wait_in_sync()
+
+
+class MaxWatchesTest(LimitsCase):
+    FLAGS = ("--max-watches", "2")
+
+    def test_max_watches(self):
+        """--max-watches: the next Watch, on whatever connection, is RESOURCE_EXHAUSTED and told when to come again; one
+        that ends makes room."""
+        first = self.watch(self.ring)
+        self.watch(self.ring, client=self.connect()).wait_in_sync()
+        first.wait_in_sync()
+        call = self.connect().stub.Watch(pb.WatchRequest(selector={"names": {"rings": [self.ring]}}))
+        with self.assertRaises(grpc.RpcError) as caught:
+            list(call)
+        self.assertEqual((caught.exception.code().name, infos_of(caught.exception)[0].reason),
+                         (TOO_MANY, "LIMIT_EXCEEDED"))
+        self.assertIn("2", caught.exception.details())
+        retry = self.retry_of(caught.exception)
+        self.assertTrue(0 <= retry.seconds <= 1, retry)
+        first.cancel()
+        eventually(lambda: self.watch(self.ring, client=self.connect()).wait(
+            lambda watch: watch.in_sync or watch.code) is True, "a place")
+
+    def retry_of(self, error):
+        """The retry_delay of the RetryInfo in the details of an error."""
+        details = Status.FromString(dict(error.trailing_metadata())["grpc-status-details-bin"])
+        retries = [detail for detail in details.details if detail.type_url.endswith("/google.rpc.RetryInfo")]
+        self.assertEqual(len(retries), 1)
+        retry = RetryInfo()
+        self.assertTrue(retries[0].Unpack(retry))
+        return retry.retry_delay
 
 
 if __name__ == "__main__":

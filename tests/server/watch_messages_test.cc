@@ -114,5 +114,16 @@ TEST(WatchMessages, TheOldestAreForgotten) {
   EXPECT_EQ(messages.serialised(), 6u);
 }
 
+// A day of small changes takes no more than one of large ones.
+TEST(WatchMessages, SmallMessagesAreForgottenToo) {
+  constexpr uint64_t kKept = WatchMessages::kKeptBytes / WatchMessages::kEntryBytes;
+  WatchMessages messages;
+  for (uint64_t revision = 1; revision <= kKept; revision++) messages.Of(ChangeTo(revision, "r", 1));
+  messages.Of(ChangeTo(1, "r", 1));
+  EXPECT_EQ(messages.serialised(), kKept + 1) << "the first is made anew";
+  messages.Of(ChangeTo(kKept, "r", 1));
+  EXPECT_EQ(messages.serialised(), kKept + 1) << "the last is there";
+}
+
 }  // namespace
 }  // namespace ringd::server

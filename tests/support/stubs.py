@@ -83,6 +83,7 @@ def _make():
 _google_rpc = _make()
 Status = _google_rpc["google.rpc.Status"]
 ErrorInfo = _google_rpc["google.rpc.ErrorInfo"]
+RetryInfo = _google_rpc["google.rpc.RetryInfo"]
 pb = importlib.import_module("ringd.v1.directory_pb2")
 rpc = importlib.import_module("ringd.v1.directory_pb2_grpc")
 health_pb = importlib.import_module("health_of_grpc_pb2")

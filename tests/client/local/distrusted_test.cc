@@ -45,6 +45,7 @@ class OtherDirectory final : public v1::Directory::Service {
   grpc::Status BatchLookup(grpc::ServerContext*, const v1::BatchLookupRequest* request,
                            v1::BatchLookupResponse* response) override {
     batches.push_back(request->keys_size());
+    if (batches.size() == refused_batch) return {grpc::StatusCode::INVALID_ARGUMENT, "not this one"};
     for (char digit = '0'; digit <= '9'; ++digit) response->add_nodes()->set_id(std::string(1, digit));
     for (const std::string& key : request->keys()) response->add_owner_indices(key.back() - '0');
     response->set_owners_per_key(1);
@@ -52,6 +53,7 @@ class OtherDirectory final : public v1::Directory::Service {
   }
 
   std::vector<int> batches;  // by one client, one after the other
+  size_t refused_batch = 0;  // its number, from 1; 0 = none
   std::promise<void> stop;
   const std::shared_future<void> stopped = stop.get_future().share();
 };
@@ -80,6 +82,10 @@ TEST(Distrusted, LookupsAreCalls) {
     for (size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(owners[i]->id, texts[i].substr(texts[i].size() - 1)) << i;
     EXPECT_EQ(service.batches, (std::vector<int>{10'000, 10'000, 5'000}));
     EXPECT_EQ(ring->status().called_lookups, 25'001u);
+
+    service.refused_batch = 5;  // the second of the next three
+    EXPECT_EQ(ring->OwnersOf(keys, owners).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(service.batches.size(), 5u) << "the third is not asked for";
   }
   service.stop.set_value();
   server->Shutdown();

@@ -63,8 +63,7 @@ class RingCopy {
   // The owner of a key, or null while no node has a weight, for a key that is no UTF-8 in one of the two presets whose
   // hash reads characters, and for every key in a ring of PointsPlacement. Lives as long as the copy.
   const Node* Owner(std::string_view key) const;
-  // Fills `out` with the owner of each key, as Owner answers it; faster than so many calls of that. REQUIRES as many
-  // places in `out` as there are keys.
+  // Fills `out` with the owner of each key, as Owner answers it. REQUIRES as many places in `out` as there are keys.
   void OwnersOf(std::span<const std::string_view> keys, std::span<const Node*> out) const;
   // Fills `out` with the owners of a key in order, and returns how many there are: fewer than out.size() when the ring
   // has fewer nodes with a weight. 64 at most.
@@ -154,7 +153,7 @@ class LocalRing {
       return owner;
     return OwnerWithoutCopy(key);
   }
-  // Fills `out` with the owner of each key, all of one version of the copy; faster than so many calls of Owner. While
+  // Fills `out` with the owner of each key, all of one version of the copy. While
   // kDistrusted it calls the directory instead, for 10,000 keys at a time, and only those are of one version. The nodes
   // live until this thread's next lookup of this ring. INVALID_ARGUMENT for `out` of another size than `keys`, and the
   // errors of Owner, with the number of the key; where it fails, nothing in `out` may be used.

@@ -9,9 +9,8 @@ namespace ringd::server {
 
 // A ring whose authority is elsewhere gets the nodes and the table of the import, whatever it has; a ring of slots that
 // has no nodes gets them once.
-// FAILED_PRECONDITION: a ring of another placement, or of slots with nodes. INVALID_ARGUMENT: no table of the ring's
-// shape over these nodes, one of redis-cluster in which a first owner is missing or has weight 0, and one of slots that
-// is not levelled. Others as Ring::Apply. The texts do not name the ring. REQUIRES places below the number of nodes.
+// FAILED_PRECONDITION: a ring of another placement, or of slots with nodes. INVALID_ARGUMENT: ranges for a ring of
+// slots, and others as ring::ApplyTable. The texts do not name the ring.
 absl::StatusOr<ring::Applied> ApplyImport(const ring::Ring& ring, const ImportSlots& import,
                                           const ring::Limits& limits);
 

@@ -1,14 +1,11 @@
 #include "client/ringctl/import_check.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include "proto/codec.h"
 #include "ring/ring.h"
-#include "ring/slot_leveller.h"
+#include "ring/slot_import.h"
 
 namespace ringd::ctl {
 namespace {
@@ -24,25 +21,13 @@ absl::Status CheckAdded(const ring::Settings& settings, const ImportedRing& impo
 
 // What it would say of nodes with a table of slots.
 absl::Status CheckTable(const ring::Settings& settings, const ImportedRing& imported) {
-  std::vector<ring::Node> nodes;
-  for (const v1::Node& node : imported.nodes) {
-    nodes.push_back(FromProto(node).node);
-    if (nodes.back().hash_key.empty()) nodes.back().hash_key = nodes.back().id;
-  }
-  // A ring tells nodes by their order of id.
-  std::vector<uint32_t> by_id(nodes.size());
-  std::iota(by_id.begin(), by_id.end(), 0u);
-  std::sort(by_id.begin(), by_id.end(), [&](uint32_t a, uint32_t b) { return nodes[a].id < nodes[b].id; });
-  std::vector<uint32_t> rank(nodes.size());
-  for (uint32_t i = 0; i < by_id.size(); ++i) rank[by_id[i]] = i;
+  const auto empty = ring::Ring::Create(settings, {});
+  if (!empty.ok()) return empty.status();
+  std::vector<ring::AddNode> nodes;
+  for (const v1::Node& node : imported.nodes) nodes.push_back(FromProto(node));
   std::vector<uint32_t> places;
-  for (const uint32_t owner : imported.slot_owners) {
-    places.push_back(owner == 0 ? ring::SlotTable::kNobody : rank.at(owner - 1));
-  }
-  const auto ring = ring::Ring::Create(settings, std::move(nodes), 1, ring::kUnlimited, std::move(places));
-  if (!ring.ok()) return ring.status();
-  if (ring::IsImported(settings.placement)) return absl::OkStatus();
-  return ring::CheckLevelled(*ring->slots(), ring->table()->nodes);
+  AppendPlaces({imported.slot_owners.begin(), imported.slot_owners.end()}, &places);
+  return ring::ApplyTable(*empty, nodes, places, ring::kUnlimited).status();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/numeric/int128.h"
@@ -64,22 +65,29 @@ void JudgeState(const RingState& state) {
   Check(!state.head.name.empty() && state.head.name.size() <= 128, "a ring has a name");
   Check(table.nodes.size() <= DirectoryServer::kRingLimits.max_nodes, "nodes are within their limit");
   Check(state.ring.point_count() <= DirectoryServer::kRingLimits.max_points, "points are within their limit");
+  const ring::Placement& placement = state.head.settings.placement;
+  const bool points_are_told = std::holds_alternative<ring::PointsSettings>(placement);
   std::vector<ring::Node> nodes;
+  std::vector<ring::NodePtr> owners;  // those that may own keys
   std::set<std::string> hash_keys;
   absl::uint128 circle = 0;
-  uint64_t weight = 0;
   for (size_t i = 0; i < table.nodes.size(); ++i) {
     const ring::Node& node = *table.nodes[i];
     JudgeNode(node);
     Check(hash_keys.insert(node.hash_key).second, "hash keys are unique", node.hash_key);
     Check(node.join_number < state.head.next_join_number, "join numbers are given in order", node.id);
     circle += table.arcs[i];
-    weight += node.weight;
+    if (node.weight > 0 && (!points_are_told || !node.points.empty())) owners.push_back(table.nodes[i]);
     nodes.push_back(node);
   }
-  Check(circle == (weight == 0 ? absl::uint128(0) : absl::MakeUint128(1, 0)), "shares sum to the whole");
-  Check(state.ring.point_count() == ring::PointCount(state.head.settings.placement, table.nodes), "points by weight");
-  const auto rebuilt = ring::Ring::Create(state.head.settings, std::move(nodes), state.head.next_join_number);
+  Check(circle == (owners.empty() ? absl::uint128(0) : absl::MakeUint128(1, 0)), "shares sum to the whole");
+  Check(state.ring.point_count() == ring::PointCount(placement, owners), "points by weight");
+  std::vector<uint32_t> places;
+  if (state.ring.slots() != nullptr) {
+    places.assign(state.ring.slots()->places().begin(), state.ring.slots()->places().end());
+  }
+  const auto rebuilt = ring::Ring::Create(state.head.settings, std::move(nodes), state.head.next_join_number,
+                                          ring::kUnlimited, std::move(places));
   Check(rebuilt.ok() && rebuilt->checksum() == state.head.checksum && state.ring.checksum() == state.head.checksum,
         "a ring is what its nodes say", state.head.name);
 }

@@ -178,6 +178,20 @@ void WriteDirectory(const Corpus& corpus) {
                              .Add("id: 'n3' weight: 1 points: 1000")
                              .Call<v1::LookupRequest>(DirectoryStep::kLookup, "ring: 'r' position: 8 owners: 2")
                              .bytes());
+  corpus.Write("points-of-nobody",
+               Steps()
+                   .Call<v1::CreateRingRequest>(DirectoryStep::kCreateRing, "ring: 'r' placement { points {} }")
+                   .Add("id: 'n1' weight: 1")
+                   .Add("id: 'n2' weight: 0 points: 7")
+                   .Call<v1::LookupRequest>(DirectoryStep::kLookup, "ring: 'r' position: 8")
+                   .bytes());
+  corpus.Write("slots", Steps()
+                            .Call<v1::CreateRingRequest>(DirectoryStep::kCreateRing,
+                                                         "ring: 'r' placement { slots { slot_bits: 10 owners: 2 } }")
+                            .Add("id: 'n2' weight: 2")
+                            .Add("id: 'n1' weight: 3")
+                            .Add("id: 'n3' weight: 2")
+                            .bytes());
   corpus.Write("limits",
                Steps()
                    .Create("default_weight: 65535 ")

@@ -152,9 +152,8 @@ uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes) 
     return PresetPointCount(*preset, PresetList(nodes).nodes);
   }
   if (std::holds_alternative<PointsSettings>(placement)) {
-    return std::accumulate(nodes.begin(), nodes.end(), uint64_t{0}, [](uint64_t sum, const NodePtr& node) {
-      return sum + (node->weight > 0 ? node->points.size() : 0);
-    });
+    return std::accumulate(nodes.begin(), nodes.end(), uint64_t{0},
+                           [](uint64_t sum, const NodePtr& node) { return sum + node->points.size(); });
   }
   uint64_t weight = 0;
   for (const NodePtr& node : nodes) weight += node->weight;

@@ -49,9 +49,10 @@ std::optional<SlotShape> SlotShapeOf(const Placement& placement);
 // Whether the slots are those of another authority, which are told and never levelled.
 bool IsImported(const Placement& placement);
 
-// The exact number of points of these nodes, or UINT64_MAX where it is beyond 64 bits; REQUIRES CheckNode of each.
+// For how many points these nodes take memory, whether or not a weight puts those that they bring on the circle. The
+// number of PointsOf in all other placements; UINT64_MAX where it is beyond 64 bits. REQUIRES CheckNode of each.
 uint64_t PointCount(const Placement& placement, std::span<const NodePtr> nodes);
-// All points of these nodes, told by their index; as PointCount says. Points are where the keys end that they own.
+// All points of these nodes, told by their index; REQUIRES as PointCount. Points are where the keys end that they own.
 std::vector<Point> PointsOf(const Placement& placement, std::span<const NodePtr> nodes);
 // Appends those of one node. REQUIRES PointsStandAlone.
 void AppendPointsOf(const Placement& placement, const Node& node, uint32_t index, std::vector<Point>& points);

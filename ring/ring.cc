@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -64,14 +63,6 @@ size_t LeastMembers(const SlotTable& table) {
     least = std::min(least, table.MembersOf(slot).size());
   }
   return least;
-}
-
-// How many points these nodes take memory for: those that they bring count whether or not a weight puts them on the
-// circle.
-uint64_t HeldPoints(const Placement& placement, std::span<const NodePtr> nodes) {
-  if (!std::holds_alternative<PointsSettings>(placement)) return PointCount(placement, nodes);
-  return std::accumulate(nodes.begin(), nodes.end(), uint64_t{0},
-                         [](uint64_t sum, const NodePtr& node) { return sum + node->points.size(); });
 }
 
 absl::Status CheckPoints(uint64_t points, const Limits& limits) {
@@ -319,7 +310,7 @@ absl::StatusOr<Ring> Ring::Create(const Settings& settings, std::vector<Node> no
   }
   std::sort(shared.begin(), shared.end(), [](const NodePtr& a, const NodePtr& b) { return a->id < b->id; });
   if (absl::Status unique = CheckUnique(shared); !unique.ok()) return unique;
-  if (absl::Status within = CheckPoints(HeldPoints(settings.placement, shared), limits); !within.ok()) return within;
+  if (absl::Status within = CheckPoints(PointCount(settings.placement, shared), limits); !within.ok()) return within;
 
   std::vector<uint64_t> digests;
   digests.reserve(shared.size());
@@ -370,10 +361,9 @@ absl::StatusOr<Applied> Ring::ApplyWith(std::span<const Operation> operations, c
   const Placement& placement = settings_.placement;
   NextNodes next = MergeNodes(table_->nodes, table_->digests, deltas, NodeOrderOf(placement));
   if (absl::Status free = CheckHashKeys(deltas, next.nodes); !free.ok()) return free;
-  const bool told = std::holds_alternative<PointsSettings>(placement);
-  const uint64_t held_points = told ? HeldPoints(placement, table_->nodes) : point_count();
-  if (const uint64_t points = HeldPoints(placement, next.nodes); points > held_points) {
-    if (absl::Status within = CheckPoints(points, limits); !within.ok()) return within;
+  const uint64_t points = PointCount(placement, next.nodes);
+  if (absl::Status within = CheckPoints(points, limits); !within.ok()) {
+    if (points > PointCount(placement, table_->nodes)) return within;
   }
   Tables tables{.points = points_, .slots = slots_};
   SlotMoves made;

@@ -46,7 +46,7 @@ class ClusterBuilder {
       v1::Node& node = ring_.nodes.emplace_back();
       node.set_id(id);
       node.set_weight(0);
-      const bool known = !address.starts_with(':') && !address.starts_with('?');
+      const bool known = address.rfind(':') != 0 && !address.starts_with('?');  // "::1:6379" has a host, ":6379" none
       if (known) node.set_address(address);
       if (!known) Warn(TextAt(file, line, fmt::format("node {} does not tell its address", id)));
     }

@@ -66,6 +66,14 @@ TEST(RedisClusterFile, EmptyLinesOfAPipeAreHostsOrNoNames) {
   EXPECT_EQ(TextOf("0\n16383\n\n7000\n" + kA + "\n"), "a= 0..16383:a ");
 }
 
+// As Redis tells them, without brackets.
+TEST(RedisClusterFile, AddressesOfIPv6MayBeginWithAColon) {
+  EXPECT_EQ(TextOf(kA + " ::1:7000@17000 master - 0 0 1 connected 0-8191\n" + kB +
+                   " 2001:db8::2:7000@17000 master - 0 0 1 connected 8192-16383\n"),
+            "a=::1:7000 b=2001:db8::2:7000 0..8191:a 8192..16383:b ");
+  EXPECT_EQ(TextOf("0\n16383\n::1\n7000\n" + kA + "\n"), "a=::1:7000 0..16383:a ");
+}
+
 TEST(RedisClusterFile, ReadsClusterSlotsOfAPipe) {
   EXPECT_EQ(TextOf("0\n8191\n10.0.0.1\n7000\n" + kA + "\nhostname\nhost-a\n10.0.0.3\n7000\n" + kC + "\n8192\n16383\n" +
                    "10.0.0.2\n7000\n" + kB + "\n"),

@@ -156,7 +156,7 @@ ExitCode AddNodes(Session& session, const RingImportOptions& options, const Impo
     response = std::move(answer.value);
     flags.if_version = response.version();
   }
-  MutationOutcome outcome{&response, &response.version(), &response.previous_version(), nullptr, nullptr};
+  MutationOutcome outcome{&response, &response.version(), &created.version(), nullptr, nullptr};
   outcome.warnings.assign(created.warnings().begin(), created.warnings().end());
   outcome.warnings.insert(outcome.warnings.end(), response.warnings().begin(), response.warnings().end());
   PrintOutcome(outcome, {ring, fmt::format("imported, {}", NodesText(imported))}, session.options);

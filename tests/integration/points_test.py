@@ -227,7 +227,7 @@ class RingctlPointsTest(RingctlCase):
         export = json.dumps({"ring": {"placement": {"points": {"last_position": "4294967295"}}}, "nodes": nodes})
         file = self.write("export.json", export)
         self.out("ring", "import", self.ring, file, "--dry-run")
-        self.out("ring", "import", self.ring, file)
+        self.assertIn("imported, 3 nodes of the export of ring \"\": revision 1 -> 4", self.out("ring", "import", self.ring, file))
         self.assertEqual(self.json("ring", "get", self.ring)["ring"]["point_count"], "210000")
         # The last node is refused: those that came before go with the ring.
         nodes[2]["points"].append("4294967296")

@@ -60,15 +60,22 @@ void JudgeNode(const ring::Node& node) {
   Check(metadata <= 4'096, "metadata is within its bound", node.id);
 }
 
+// Those of weight > 0, and in a ring of points with one at least.
+std::vector<ring::NodePtr> MayOwnKeys(const RingState& state) {
+  const bool points_are_told = std::holds_alternative<ring::PointsSettings>(state.head.settings.placement);
+  std::vector<ring::NodePtr> owners;
+  for (const ring::NodePtr& node : state.ring.table()->nodes) {
+    if (node->weight > 0 && (!points_are_told || !node->points.empty())) owners.push_back(node);
+  }
+  return owners;
+}
+
 void JudgeState(const RingState& state) {
   const ring::NodeTable& table = *state.ring.table();
   Check(!state.head.name.empty() && state.head.name.size() <= 128, "a ring has a name");
   Check(table.nodes.size() <= DirectoryServer::kRingLimits.max_nodes, "nodes are within their limit");
   Check(state.ring.point_count() <= DirectoryServer::kRingLimits.max_points, "points are within their limit");
-  const ring::Placement& placement = state.head.settings.placement;
-  const bool points_are_told = std::holds_alternative<ring::PointsSettings>(placement);
   std::vector<ring::Node> nodes;
-  std::vector<ring::NodePtr> owners;  // those that may own keys
   std::set<std::string> hash_keys;
   absl::uint128 circle = 0;
   for (size_t i = 0; i < table.nodes.size(); ++i) {
@@ -77,11 +84,11 @@ void JudgeState(const RingState& state) {
     Check(hash_keys.insert(node.hash_key).second, "hash keys are unique", node.hash_key);
     Check(node.join_number < state.head.next_join_number, "join numbers are given in order", node.id);
     circle += table.arcs[i];
-    if (node.weight > 0 && (!points_are_told || !node.points.empty())) owners.push_back(table.nodes[i]);
     nodes.push_back(node);
   }
+  const std::vector<ring::NodePtr> owners = MayOwnKeys(state);
   Check(circle == (owners.empty() ? absl::uint128(0) : absl::MakeUint128(1, 0)), "shares sum to the whole");
-  Check(state.ring.point_count() == ring::PointCount(placement, owners), "points by weight");
+  Check(state.ring.point_count() == ring::PointCount(state.head.settings.placement, owners), "points by weight");
   std::vector<uint32_t> places;
   if (state.ring.slots() != nullptr) {
     places.assign(state.ring.slots()->places().begin(), state.ring.slots()->places().end());
@@ -123,15 +130,17 @@ void JudgeAnswer(const RingState& state, const v1::LookupRequest& request, const
   const ring::KeyPlace& keys = state.ring.keys();
   const uint64_t position = request.has_key() ? keys(request.key()) : keys.circle().First(request.position());
   const size_t wanted = request.has_owners() ? request.owners() : 1;
-  const size_t weighted = state.ring.table()->zones.owners();
+  const auto slots = ring::SlotShapeOf(state.head.settings.placement);
+  const size_t there = slots ? std::min<size_t>(MayOwnKeys(state).size(), slots->owners)
+                             : state.ring.table()->zones.owners();  // presets may leave small weights without a point
   std::set<std::string> ids;
   for (const v1::Owner& owner : response.owners()) ids.insert(owner.id());
   Check(response.hash() == keys.circle().Value(position) &&
             response.owners(0).id() == state.ring.node(state.ring.Owner(position)).id,
         "the first owner is the owner");
-  Check(ids.size() == std::min(wanted, weighted) && ids.size() == static_cast<size_t>(response.owners_size()),
+  Check(ids.size() == std::min(wanted, there) && ids.size() == static_cast<size_t>(response.owners_size()),
         "owners are distinct, and as many as there are");
-  Check(response.owners_short() == (weighted < wanted), "few are told as few");
+  Check(response.owners_short() == (there < wanted), "few are told as few");
 }
 
 void JudgeAnswer(const RingState& state, const v1::BatchLookupRequest& request,

@@ -191,6 +191,7 @@ void WriteDirectory(const Corpus& corpus) {
                             .Add("id: 'n2' weight: 2")
                             .Add("id: 'n1' weight: 3")
                             .Add("id: 'n3' weight: 2")
+                            .Call<v1::LookupRequest>(DirectoryStep::kLookup, "ring: 'r' key: 'k' owners: 3")
                             .bytes());
   corpus.Write("limits",
                Steps()

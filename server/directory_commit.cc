@@ -35,6 +35,9 @@ std::string WhyForce(const ring::Ring& before, const ring::Applied& applied) {
   if (taken > total / 2) {
     return fmt::format("the change takes away weight {} of {}, which is more than half", taken, total);
   }
+  if (before.HasOwners() && !applied.ring.HasOwners()) {
+    return "the change takes away the last point of a weighted node";
+  }
   return "";
 }
 

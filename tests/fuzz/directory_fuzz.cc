@@ -169,7 +169,8 @@ bool TakesAwayTooMuch(const RingState& before, const RingState& after) {
     if (left < node->weight) taken += node->weight - left;
   }
   const uint64_t total = before.ring.total_weight();
-  return taken > total / 2 || (total > 0 && after.ring.total_weight() == 0);
+  return taken > total / 2 || (total > 0 && after.ring.total_weight() == 0) ||
+         (!MayOwnKeys(before).empty() && MayOwnKeys(after).empty());
 }
 
 // Every log line is one line, whatever is in it.

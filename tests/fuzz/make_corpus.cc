@@ -183,6 +183,9 @@ void WriteDirectory(const Corpus& corpus) {
                    .Call<v1::CreateRingRequest>(DirectoryStep::kCreateRing, "ring: 'r' placement { points {} }")
                    .Add("id: 'n1' weight: 1")
                    .Add("id: 'n2' weight: 0 points: 7")
+                   .Update("id: 'n1' points: 9", "paths: 'points'")
+                   .Update("id: 'n1'", "paths: 'points'")
+                   .Update("id: 'n1'", "paths: 'points'", "force: true")
                    .Call<v1::LookupRequest>(DirectoryStep::kLookup, "ring: 'r' position: 8")
                    .bytes());
   corpus.Write("slots", Steps()

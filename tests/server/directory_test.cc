@@ -468,6 +468,30 @@ INSTANTIATE_TEST_SUITE_P(
         GuardCase{"AWholeReplacementMayNot", {{"a", 1}}, {RemoveOp("a"), AddOp("b", 1)}, true}),
     [](const auto& test) { return test.param.name; });
 
+// Weights stay, and nobody owns a key any more.
+TEST(Directory, TakingTheLastPointOfAWeightedNodeNeedsForce) {
+  TestDirectory directory;
+  directory.Do({.ring = "r", .what = CreateRing{.settings = {.placement = ring::PointsSettings{}}}, .actor = "test"});
+  const auto with_points = [](const std::string& id, std::vector<uint64_t> points, uint32_t weight = 1) {
+    ring::AddNode add = AddOp(id, weight);
+    add.node.points = std::move(points);
+    return add;
+  };
+  directory.Do(Change("r", {with_points("a", {7, 9}), with_points("b", {}), with_points("idle", {5}, 0)}));
+  const auto take = [](const std::string& id) {
+    ring::UpdateNode update{.id = id};
+    update.points.emplace();
+    return update;
+  };
+  directory.Do(Change("r", {take("idle")}));
+  EXPECT_THAT(directory.Do(Checked(Change("r", {take("a")}))).plan->force_reason, HasSubstr("the last point"));
+  const absl::Status refused = directory.Refused(Change("r", {take("a")}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_EQ(ring::ReasonOf(refused), kForceRequired);
+  directory.Do(Forced(Change("r", {take("a")})));
+  directory.Do(Change("r", {WeightOp("b", 2)}));  // there is nothing left to take
+}
+
 TEST(Directory, DeletingARingWithNodesNeedsForce) {
   TestDirectory directory;
   directory.Make("r");

@@ -384,6 +384,7 @@ absl::StatusOr<Applied> Ring::ApplyWith(std::span<const Operation> operations, c
     const bool none_gone =
         std::find(next.points_index.begin(), next.points_index.end(), PointTable::kGone) == next.points_index.end();
     std::vector<uint64_t> positions;
+    positions.reserve(added.size());
     for (const Point& point : added) positions.push_back(point.position());
     tables.points = std::make_shared<const PointTable>(points_->Merge(next.points_index, std::move(added)));
     if (none_gone) {

@@ -5,35 +5,26 @@ Environment: RINGD_BIN and PROTO_DIR.
 
 import os
 import random
-import re
 import sys
 import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
+from readme_copy import names_of_readme  # noqa: E402
 from ringd_client import hashed  # noqa: E402
 from server_case import ServerCase  # noqa: E402
 from stubs import pb  # noqa: E402
 
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "client", "README.md")
 KEYS = 100_000
 BATCH = 10_000
-
-
-def code_of_readme():
-    with open(README, encoding="utf-8") as file:
-        text = file.read()
-    return "\n".join(re.search(r"```python\n(%s.*?)```" % begin, text, re.S).group(1)
-                     for begin in ("import bisect", "def follow"))
 
 
 class Copy:
     """A RingCopy of the README that a thread feeds with a Watch."""
 
     def __init__(self, client, ring):
-        names = {}
-        exec(code_of_readme(), names)  # pylint: disable=exec-used
+        names = names_of_readme()
         self.copy = names["RingCopy"]()
         self.follow, self.client, self.ring = names["follow"], client, ring
         self.failure = None

@@ -2,8 +2,8 @@
 
 history_client.py writers|readers|watchers ENDPOINT SEED FILE RING...
 
-It says so when it has begun. Writers and readers stop when stdin ends. Watchers are told the heads of all rings there, as JSON, and stop when they have
-come so far, or have waited for it for long enough.
+It says so when it has begun. Writers and readers stop when stdin ends. Watchers are told the heads of all rings there, as
+JSON, and stop when they have come so far, or have waited for it for long enough.
 
 Environment: PROTO_DIR.
 """
@@ -29,7 +29,7 @@ OWN_NODES = 4  # of a writer in a ring, as a rule
 SHARED = ["s0", "s1", "s2", "s3"]  # nodes that are there from the beginning and that every writer changes
 BATCH = 20
 LONGEST_STREAM = 3.0  # seconds until a watcher cuts it
-AT_LAST = 10.0  # seconds that the last change may take to a watcher
+AT_LAST = 5.0  # seconds that the last change may take to a watcher
 OUT_OF_REACH = 1_000_000  # revisions
 
 
@@ -283,6 +283,7 @@ class Watcher(Caller):
             self.ended.set()
         elif stream.code == "UNAVAILABLE":
             self.await_connection()
+        self.pause(0.01)
 
     def is_in_sync(self, stream):
         """At the heads, as the stream has said itself."""

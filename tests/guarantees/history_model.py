@@ -35,14 +35,17 @@ class _State:
 
 
 class Model:
-    """Of rings with their change records, each from revision 1 on: {ring: (pb.Ring, [pb.ChangeRecord])}."""
+    """Of rings with their change records, each from revision 1 on: {ring: (pb.Ring, [pb.ChangeRecord])}. Where a record does
+    not go on from the one before it, the ring has no states from there on, and everything that is asked of them is None."""
 
     def __init__(self, rings):
         self._states = {}
         names = names_of_readme()
         for ring, (settings, records) in rings.items():
             copy = names["RingCopy"]()
-            for record in records:
+            for revision, record in enumerate(records, 1):
+                if record.version.revision != revision:
+                    break
                 copy.take(self._message(settings, record))
                 self._states[ring, (record.version.epoch, record.version.revision)] = _State(copy, names["xxh3"])
 
@@ -66,10 +69,13 @@ class Model:
         return pb.WatchResponse(change=change)
 
     def checksum(self, ring, version):
-        return self._states[ring, version].checksum
+        state = self._states.get((ring, version))
+        return state and state.checksum
 
     def nodes(self, ring, version):
-        return self._states[ring, version].nodes
+        state = self._states.get((ring, version))
+        return state and state.nodes
 
     def owner(self, ring, version, key):
-        return self._states[ring, version].owner(key)
+        state = self._states.get((ring, version))
+        return state and state.owner(key)

@@ -38,17 +38,17 @@ def tuples(value):
 
 
 class Run:
-    """`between(server)`, where given, makes the endpoint that clients talk to out of that of the server, once; `restart`,
-    where given, is called when the server has been killed, before it is started again; `before_kill` before it is."""
+    """`proxy`, where given, makes one between the clients and the endpoint of the server; `disk` says what becomes of the
+    data when the server is killed."""
 
-    def __init__(self, folder, seed, between=None, before_kill=None, restart=None):
-        self.folder, self.seed = folder, seed
+    def __init__(self, folder, seed, processes=PROCESSES, proxy=None, disk=None):
+        self.folder, self.seed, self.kinds, self.disk = folder, seed, processes, disk
         self.random = random.Random(seed)
         self.data = os.path.join(folder, "data")
         self.address = "127.0.0.1:%d" % closed_port()
-        self.before_kill, self.restart = before_kill, restart
         self.server = Server(self.data, self.address, *FLAGS)
-        self.endpoint = between(self.server.endpoint) if between else self.server.endpoint
+        self.proxy = proxy and proxy(self.server.endpoint)
+        self.endpoint = (self.proxy or self.server).endpoint
         self.processes = []
         self.calls, self.streams, self.kills = [], [], []
         self.log, self.heads = [], {}
@@ -61,12 +61,14 @@ class Run:
             process.wait(PATIENCE)
             process.stdin.close()
             process.stdout.close()
+        if self.proxy:
+            self.proxy.close()
         self.server.kill()
 
     def go(self, seconds):
         """Everything, for so long; answers the History."""
         self.make_rings()
-        for number, kind in enumerate(PROCESSES):
+        for number, kind in enumerate(self.kinds):
             path = os.path.join(self.folder, "%s-%d.jsonl" % (kind, number))
             self.processes.append(subprocess.Popen(
                 [sys.executable, CLIENT, kind, self.endpoint, str(self.seed + number), path, *RINGS],
@@ -103,19 +105,23 @@ class Run:
         client.close()
 
     def kill(self):
-        if self.before_kill:
-            self.before_kill(self.server)
+        if self.proxy:
+            self.proxy.before_kill(self.server)
+        if self.disk:
+            self.disk.before_kill(self.server)
         killed = time.monotonic()
         self.server.kill()
-        if self.restart:
-            self.restart(self.data)
+        if self.disk:
+            self.disk.after_kill(self.data)
         code = self.server.process.returncode
         self.server = Server(self.data, self.address, *FLAGS, init=False)
+        if self.proxy:
+            self.proxy.after_start(self.server)
         self.kills.append(Kill(killed, time.monotonic(), by_signal=-code))
 
     def end(self, kinds, said=""):
         """Ends the processes of these kinds in order."""
-        ended = [process for process, kind in zip(self.processes, PROCESSES) if kind in kinds]
+        ended = [process for process, kind in zip(self.processes, self.kinds) if kind in kinds]
         for process in ended:
             process.stdin.write(said)
             process.stdin.close()
@@ -156,8 +162,9 @@ def describe(recorded):
     changes, reads = len(list(recorded.acknowledged())), len(recorded.reads)
     in_doubt = [change for change, attempts in recorded.changes.items() if attempts[0].outcome == "unknown"]
     failed = sum(call.op in history.CHANGES and call.outcome == "failed" for call in recorded.calls)
-    return ("%.1f s, %d kills; %d changes (%.0f/s), %d refused, %d in doubt at first, of which %d made; %d reads (%.0f/s), %d owners; "
-            "%d streams with %d messages" % (
+    return ("%.1f s, %d kills; %d changes (%.0f/s), %d refused, %d in doubt at first, of which %d made; "
+            "%d reads (%.0f/s), %d owners; %d streams with %d messages" % (
                 end - begin, len(recorded.kills), changes, changes / (end - begin), failed, len(in_doubt),
-                sum(change in recorded.made for change in in_doubt), reads, reads / (end - begin), sum(len(call.owners) for call in recorded.reads),
+                sum(change in recorded.made for change in in_doubt), reads, reads / (end - begin),
+                sum(len(call.owners) for call in recorded.reads),
                 len(recorded.streams), messages))

@@ -180,8 +180,10 @@ def c2_order_of_real_time(history):
 
 def c3_log_is_what_was_asked_for(history):
     """What was acknowledged is in the log with its content, what failed is not, what is unknown is there once at most and
-    above all that was acknowledged before it was asked for; nothing else is there."""
+    above all that was acknowledged before it was asked for; nothing else is there. A retry of what was made already is
+    answered as the first, neither refused nor told that it changes nothing."""
     floor = _Floor((returned, ring, version) for ring, version, _, returned in history.acknowledged())
+    seen = _Floor((time, ring, version) for time, ring, version, _, _ in history.seen())
     for (ring, request_id), attempts in history.changes.items():
         made = history.made.get((ring, request_id), [])
         name = "%s of %s" % (request_id, ring)
@@ -191,6 +193,11 @@ def c3_log_is_what_was_asked_for(history):
             if call.took_a_revision and call.version not in [entry.version for entry in made]:
                 yield "%s was acknowledged at %s, and the log has it at %s" % (
                     name, call.version, [entry.version for entry in made])
+        for call in attempts:
+            known = call.version if call.outcome == "ok" else seen.before(ring, call.called)
+            if made and call.outcome != "unknown" and known > made[0].version and call.version not in [
+                    entry.version for entry in made]:
+                yield "%s was made at %s, a retry of it is answered %s %s" % (name, made[0].version, call.code, call.version)
         answers = sorted({call.version for call in attempts if call.took_a_revision})
         if len(answers) > 1:
             yield "%s was acknowledged at %s: a retry is answered as the first" % (name, answers)

@@ -149,6 +149,14 @@ class HistoryCheckerTest(unittest.TestCase):
         self.breaks("failed, and is in the log", check, run(made + [failed], head=5))
         self.breaks("was made 2 times", check, run(made + [change(4, 7, 8)], log=log(4) + [entry(5, request_id="id3")]))
         self.breaks("a retry is answered as the first", check, run(made + [change(4, 7, 8, version=v(5))]))
+        again = change(3, 8, 9, version=v(4), previous=v(4))  # told that it changes nothing
+        self.breaks("a retry of it is answered OK (7, 4)", check, run(made + [again]))
+        again.version = again.previous = v(2)  # nor did it, at that time
+        self.holds(check, run(made[:1] + [made[2], again, unknown(3, 3, 4)]))
+        again = change(3, 8, 9, code="ALREADY_EXISTS", version=None)
+        self.breaks("a retry of it is answered ALREADY_EXISTS", check, run(made + [again]))
+        again.called = 3.5  # before anybody was told of the first
+        self.holds(check, run(made + [again]))
         self.breaks("is not above (7, 4)", check, run([unknown(3, 7, 8), change(2, 1, 2), change(4, 5, 6)]))
         self.breaks("asked for by nobody", check, run(made[:2]))
 

@@ -90,6 +90,7 @@ StreamEvent Decode(const v1::WatchResponse& message) {
     case v1::WatchResponse::kDeleted:
       return RingGone{};
     case v1::WatchResponse::kHeartbeat:
+    case v1::WatchResponse::kReconnect:
     case v1::WatchResponse::EVENT_NOT_SET:
       break;
   }

@@ -77,6 +77,8 @@ std::string WatchLine(const v1::WatchResponse& message) {
     case v1::WatchResponse::kDeleted:
       return fmt::format("deleted   {}, last at {}: waiting for a new one", Quoted(message.deleted().ring()),
                          VersionText(message.deleted().version()));
+    case v1::WatchResponse::kReconnect:
+      return fmt::format("reconnect within {} s", message.reconnect().within().seconds());
     case v1::WatchResponse::EVENT_NOT_SET:
       break;
   }

@@ -64,6 +64,7 @@ inline Said WhatIsSaid(const v1::WatchResponse& message) {
     case v1::WatchResponse::kDeleted:
       return {message.deleted().ring(), {}};
     case v1::WatchResponse::kHeartbeat:
+    case v1::WatchResponse::kReconnect:
     case v1::WatchResponse::EVENT_NOT_SET:
       break;
   }

@@ -21,6 +21,7 @@
 #include "server/unary_call.h"
 #include "server/version_diff.h"
 #include "server/watch_stream.h"
+#include "server/watcher_pages.h"
 #include "spdlog/spdlog.h"
 
 namespace ringd::server {
@@ -142,11 +143,12 @@ std::string ConnectionOf(const grpc::CallbackServerContext& context) {
 }  // namespace
 
 DirectoryService::DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
-                                   const Authorizer& authorizer, const RequestLimits& limits)
+                                   Watchers& watchers, const Authorizer& authorizer, const RequestLimits& limits)
     : directory_(directory),
       writes_(writes),
       waits_(waits),
       hub_(hub),
+      watchers_(watchers),
       authorizer_(authorizer),
       limits_(limits),
       rpcs_(Methods()) {}
@@ -362,20 +364,31 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* DirectoryService::Watch(Context cont
   const bool read = grpc::SerializationTraits<v1::WatchRequest>::Deserialize(&copy, &request).ok();
   absl::Status status = read ? Check(context, request) : ring::InvalidField("the message is no WatchRequest");
   if (!status.ok()) return new RefusedStream<grpc::ByteBuffer>(CountsOf(request), status);
-  return WatchStream::Start(directory_, hub_, messages_, CountsOf(request), context->c_call(), ConnectionOf(*context),
-                            FromProto(request.selector()), FromProto(request.held()));
+  return WatchStream::Start({directory_, hub_, watchers_, messages_, CountsOf(request)}, context->c_call(),
+                            ConnectionOf(*context),
+                            {.name = request.watcher(),
+                             .peer = context->peer(),
+                             .since = absl::Now(),
+                             .selector = FromProto(request.selector())},
+                            FromProto(request.held()));
+}
+
+DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,
+                                                      v1::ReportWatchResponse*) {
+  const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
+  if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
+  return call.Finish(AnswerReportWatch(*request, watchers_));
+}
+
+DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest* request,
+                                                       v1::ListWatchersResponse* response) {
+  const UnaryCall call(context->DefaultReactor(), CountsOf(*request));
+  if (absl::Status status = Check(context, *request); !status.ok()) return call.Finish(status);
+  return call.Finish(AnswerListWatchers(directory_, watchers_, *request, PageSize(request->page_size()), response));
 }
 
 // --- Not served yet
 
-DirectoryService::Unary DirectoryService::ReportWatch(Context context, const v1::ReportWatchRequest* request,
-                                                      v1::ReportWatchResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
-DirectoryService::Unary DirectoryService::ListWatchers(Context context, const v1::ListWatchersRequest* request,
-                                                       v1::ListWatchersResponse*) {
-  return UnaryCall(context->DefaultReactor(), CountsOf(*request)).Finish(NotServed(context, *request));
-}
 grpc::ServerWriteReactor<v1::BackupResponse>* DirectoryService::Backup(Context context,
                                                                        const v1::BackupRequest* request) {
   return new RefusedStream<v1::BackupResponse>(CountsOf(*request), NotServed(context, *request));

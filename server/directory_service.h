@@ -17,6 +17,7 @@
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
 #include "server/watch_messages.h"
+#include "server/watchers.h"
 #include "server/write_queue.h"
 
 namespace ringd::server {
@@ -26,7 +27,7 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
  public:
   // All must outlive the service.
   DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
-                   const Authorizer& authorizer, const RequestLimits& limits);
+                   Watchers& watchers, const Authorizer& authorizer, const RequestLimits& limits);
 
   // From now on every call is answered UNAVAILABLE.
   void Drain() { draining_ = true; }
@@ -60,12 +61,13 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
   grpc::ServerWriteReactor<v1::DiffVersionsResponse>* DiffVersions(Context context,
                                                                    const v1::DiffVersionsRequest* request) override;
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(Context context, const grpc::ByteBuffer* request) override;
+  Unary ReportWatch(Context context, const v1::ReportWatchRequest* request, v1::ReportWatchResponse*) override;
+  Unary ListWatchers(Context context, const v1::ListWatchersRequest* request,
+                     v1::ListWatchersResponse* response) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
   Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse*) override;
   Unary ListRanges(Context context, const v1::ListRangesRequest* request, v1::ListRangesResponse*) override;
-  Unary ReportWatch(Context context, const v1::ReportWatchRequest* request, v1::ReportWatchResponse*) override;
-  Unary ListWatchers(Context context, const v1::ListWatchersRequest* request, v1::ListWatchersResponse*) override;
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest* request) override;
 
  private:
@@ -98,6 +100,7 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
   WriteQueue& writes_;
   VersionWaits& waits_;
   WatchHub& hub_;
+  Watchers& watchers_;
   const Authorizer& authorizer_;
   const RequestLimits limits_;
   RpcMetrics rpcs_;

@@ -12,6 +12,7 @@
 #include "ring/ring.h"
 #include "ring/utf8.h"
 #include "server/history.h"
+#include "server/watcher_pages.h"
 
 namespace ringd::server {
 namespace {
@@ -175,6 +176,11 @@ absl::Status CheckHistoryToken(const std::string& token) {
       fmt::format("page_token {} is none that ListChanges answered, EPOCH/REVISION", ring::Quote(token)));
 }
 
+absl::Status CheckWatchersToken(const std::string& token) {
+  if (token.empty() || WatcherOfToken(token).has_value()) return absl::OkStatus();
+  return ring::InvalidField(fmt::format("page_token {} is none that ListWatchers answered", ring::Quote(token)));
+}
+
 absl::Status CheckDefaultWeight(const auto& request) {
   if (request.has_default_weight() && (request.default_weight() == 0 || request.default_weight() > kMaxWeight)) {
     return ring::InvalidField(
@@ -204,6 +210,16 @@ absl::Status CheckHistoryLimits(const v1::HistoryLimits& history) {
     }
   }
   return absl::OkStatus();
+}
+
+// How long ago something was, an hour at most.
+absl::Status CheckAgo(const google::protobuf::Duration& ago) {
+  constexpr int64_t kMaxAgo = 3'600;
+  const bool within = ago.seconds() >= 0 && ago.nanos() >= 0 && ago.nanos() <= 999'999'999 &&
+                      (ago.seconds() < kMaxAgo || (ago.seconds() == kMaxAgo && ago.nanos() == 0));
+  if (within) return absl::OkStatus();
+  return ring::InvalidField(
+      fmt::format("ago is {} s and {} ns, it must be 0..{} s", ago.seconds(), ago.nanos(), kMaxAgo));
 }
 
 absl::Status CheckWantedVersion(std::string_view what, const v1::Version& version) {
@@ -416,6 +432,33 @@ absl::Status CheckRequest(const v1::ListRangesRequest& request, const RequestLim
 
 absl::Status CheckRequest(const v1::DiffVersionsRequest& request, const RequestLimits&) {
   return InRing(request.ring(), {CheckComparedVersions(request)});
+}
+
+absl::Status CheckRequest(const v1::ReportWatchRequest& request, const RequestLimits& limits) {
+  if (request.watcher().empty()) return ring::InvalidField("watcher is empty; the name that a Watch gave is required");
+  if (absl::Status status = CheckText("watcher", request.watcher(), kMaxName); !status.ok()) return status;
+  if (request.applied().empty()) return ring::InvalidField("applied is empty; at least one ring is required");
+  if (static_cast<size_t>(request.applied_size()) > limits.max_watched_rings) {
+    return TooMany(
+        fmt::format("{} rings applied are over the limit of {}", request.applied_size(), limits.max_watched_rings));
+  }
+  std::set<std::string_view> seen;
+  for (const v1::HeldRing& applied : request.applied()) {
+    if (absl::Status status = CheckRingName(applied.ring()); !status.ok()) return status;
+    if (!seen.insert(applied.ring()).second) {
+      return ring::InvalidField(fmt::format("ring {} is applied twice", ring::Quote(applied.ring())));
+    }
+    if (!applied.position().has_version()) {
+      return ring::InvalidField(
+          fmt::format("the position applied of ring {} has no version", ring::Quote(applied.ring())));
+    }
+  }
+  return CheckAgo(request.ago());
+}
+
+absl::Status CheckRequest(const v1::ListWatchersRequest& request, const RequestLimits&) {
+  return FirstOf({request.ring().empty() ? absl::OkStatus() : CheckRingName(request.ring()),
+                  CheckPageSize(request.page_size()), CheckWatchersToken(request.page_token())});
 }
 
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits) {

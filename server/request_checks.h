@@ -37,5 +37,7 @@ absl::Status CheckRequest(const v1::BatchLookupRequest& request, const RequestLi
 absl::Status CheckRequest(const v1::ListRangesRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::DiffVersionsRequest& request, const RequestLimits& limits);
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::ReportWatchRequest& request, const RequestLimits& limits);
+absl::Status CheckRequest(const v1::ListWatchersRequest& request, const RequestLimits& limits);
 
 }  // namespace ringd::server

@@ -28,6 +28,7 @@
 #include "server/transport.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
+#include "server/watchers.h"
 #include "server/write_queue.h"
 #include "spdlog/spdlog.h"
 
@@ -67,6 +68,7 @@ struct Server::Parts {
   std::unique_ptr<Authorizer> authorizer;
   std::unique_ptr<Directory> directory;
   std::unique_ptr<WatchHub> hub;
+  std::unique_ptr<Watchers> watchers;
   std::unique_ptr<VersionWaits> waits;
   std::unique_ptr<WriteQueue> writes;
   std::unique_ptr<DirectoryService> service;
@@ -107,10 +109,12 @@ absl::Status Server::Parts::OpenDirectory() {
                                    WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
                                                      .max_watches_per_connection = options.max_watches_per_connection,
                                                      .max_watches = options.max_watches});
+  watchers = std::make_unique<Watchers>(*directory);
   waits = std::make_unique<VersionWaits>(*directory);
   writes = std::make_unique<WriteQueue>(*directory);
   authorizer = std::make_unique<Authorizer>(options.admin_sans);
-  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, *authorizer, options.request_limits);
+  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, *watchers, *authorizer,
+                                               options.request_limits);
   return absl::OkStatus();
 }
 

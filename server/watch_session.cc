@@ -231,6 +231,14 @@ void WatchSession::ProvideHistory(const std::string& ring, std::vector<ChangeRec
   }
 }
 
+void WatchSession::EachRing(const std::string& from, const VisitRing& visit) const {
+  for (auto it = tracks_.lower_bound(from); it != tracks_.end(); ++it) {
+    const auto& [ring, track] = *it;
+    const bool said = track.phase == Track::Phase::kFollowing && !(sending_.has_value() && sending_->head.name == ring);
+    if (!visit(ring, said ? std::optional(track.position.version) : std::nullopt)) return;
+  }
+}
+
 WatchEvent WatchSession::StartSnapshot(Track& track, const RingStatePtr& state, bool rewound) {
   track.phase = Track::Phase::kFollowing;
   track.position = {.version = state->head.version, .checksum = state->head.checksum};

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -91,6 +92,8 @@ struct Idle {};
 
 using Next = std::variant<WatchEvent, HistoryNeeded, Idle>;
 
+using VisitRing = std::function<bool(const std::string& ring, std::optional<ring::Version> sent)>;
+
 class WatchSession {
  public:
   // The directory must outlive the session. Call Touch for every ring that is published from before this on.
@@ -107,6 +110,10 @@ class WatchSession {
 
   // The answer to HistoryNeeded: changes from `first` on, or none when that one is not kept.
   void ProvideHistory(const std::string& ring, std::vector<ChangeRecord> changes);
+
+  // Calls `visit` for each ring that is watched and not before `from`, in order of name, until it returns false. With
+  // the version that was said last of it, to the end; with none where there is none, or nothing was said yet.
+  void EachRing(const std::string& from, const VisitRing& visit) const;
 
   // How often a reader was found ahead of this directory in the same epoch, which means that the store was rolled
   // back behind the directory's back.

@@ -7,21 +7,22 @@
 
 namespace ringd::server {
 
-WatchStream* WatchStream::Start(const Directory& directory, WatchHub& hub, WatchMessages& messages, RpcCounts& counts,
-                                grpc_call* call, const std::string& connection, RingSelector selector,
+WatchStream* WatchStream::Start(const Shared& shared, grpc_call* call, const std::string& connection, Watcher watcher,
                                 const std::map<std::string, WatchPosition>& held) {
-  auto stream = std::shared_ptr<WatchStream>(new WatchStream(hub, messages, counts, call));
-  counts.Started();
+  auto stream = std::shared_ptr<WatchStream>(new WatchStream(shared, call));
+  shared.counts.Started();
   stream->self_ = stream;
-  if (absl::Status status = hub.Add(stream, connection); !status.ok()) {
+  if (absl::Status status = shared.hub.Add(stream, connection); !status.ok()) {
     stream->End(status);
     return stream.get();
   }
   // Registered before the session looks at the directory, so that nothing published between the two is missed.
   {
     MutexLock lock(stream->mutex_);
-    stream->session_.emplace(directory, std::move(selector), held);
+    stream->session_.emplace(shared.directory, watcher.selector, held);
   }
+  // Before anything is said, so that whoever has applied it is known by name.
+  shared.watchers.Add(stream, std::move(watcher));
   stream->Pump();
   return stream.get();
 }
@@ -71,19 +72,19 @@ void WatchStream::Pump() {
     } else {
       const auto& event = std::get<WatchEvent>(next);
       if (session_->rewound() != rewound_before) rewound = std::get<SnapshotChunk>(event).head;
-      const grpc::Slice bytes = messages_.Of(event);
+      const grpc::Slice bytes = shared_.messages.Of(event);
       message_ = grpc::ByteBuffer(&bytes, 1);
       writing_ = true;
       written_at_ = std::chrono::steady_clock::now();
     }
   }
-  if (needed.has_value()) return hub_.ReadHistory(shared_from_this(), *std::move(needed));
+  if (needed.has_value()) return shared_.hub.ReadHistory(shared_from_this(), *std::move(needed));
   if (rewound.has_value()) {
-    hub_.CountRewound();
+    shared_.hub.CountRewound();
     spdlog::error("a watcher is ahead of ring \"{}\" at {}: the store was rolled back outside ringd", rewound->name,
                   ToString(rewound->version));
   }
-  counts_.Sent();
+  shared_.counts.Sent();
   StartWrite(&message_);
 }
 
@@ -122,7 +123,17 @@ void WatchStream::EndIfStuck(std::chrono::steady_clock::time_point written_befor
   // Not under the lock: it may call back from here.
   grpc_call_cancel_with_status(call, GRPC_STATUS_UNAVAILABLE, "the reader takes nothing", nullptr);
   grpc_call_unref(call);
-  hub_.Remove(this);
+  Leave();
+}
+
+void WatchStream::EachRing(const std::string& from, const VisitRing& visit) const {
+  MutexLock lock(mutex_);
+  if (session_.has_value()) session_->EachRing(from, visit);
+}
+
+void WatchStream::Leave() {
+  shared_.hub.Remove(this);
+  shared_.watchers.Remove(this);
 }
 
 bool WatchStream::FinishIfEnded() {
@@ -135,7 +146,7 @@ bool WatchStream::FinishIfEnded() {
     status = *end_;
   }
   const grpc::Status answer = ToGrpc(status);
-  counts_.Handled(answer.error_code());
+  shared_.counts.Handled(answer.error_code());
   Finish(answer);
   return true;
 }
@@ -145,7 +156,7 @@ void WatchStream::OnDone() {
     MutexLock lock(mutex_);
     call_ = nullptr;
   }
-  hub_.Remove(this);
+  Leave();
   // Whoever still holds the stream (the hub's threads) lets go of it when it returns.
   const std::shared_ptr<WatchStream> last = std::move(self_);
 }

@@ -18,18 +18,26 @@
 #include "server/watch_hub.h"
 #include "server/watch_messages.h"
 #include "server/watch_session.h"
+#include "server/watchers.h"
 
 namespace ringd::server {
 
 class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
                           public WatchSink,
+                          public WatchedRings,
                           public std::enable_shared_from_this<WatchStream> {
  public:
-  // Starts a stream, or ends it at once when the hub refuses it. The hub, the messages, the directory and the counts,
-  // to which the call is added, must outlive it. `connection` is the hub's name of the connection that the call came
-  // on.
-  static WatchStream* Start(const Directory& directory, WatchHub& hub, WatchMessages& messages, RpcCounts& counts,
-                            grpc_call* call, const std::string& connection, RingSelector selector,
+  // What all streams share, and what must outlive them.
+  struct Shared {
+    const Directory& directory;
+    WatchHub& hub;
+    Watchers& watchers;
+    WatchMessages& messages;
+    RpcCounts& counts;  // to which each call is added
+  };
+  // Starts a stream, or ends it at once when the hub refuses it. `connection` is the hub's name of the connection that
+  // the call came on.
+  static WatchStream* Start(const Shared& shared, grpc_call* call, const std::string& connection, Watcher watcher,
                             const std::map<std::string, WatchPosition>& held);
 
   void Touched(const std::vector<std::string>& rings) override;
@@ -37,26 +45,26 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override;
   void End(const absl::Status& status) override;
   void EndIfStuck(std::chrono::steady_clock::time_point written_before) override;
+  void EachRing(const std::string& from, const VisitRing& visit) const override;
 
   void OnWriteDone(bool ok) override;
   void OnCancel() override;
   void OnDone() override;
 
  private:
-  WatchStream(WatchHub& hub, WatchMessages& messages, RpcCounts& counts, grpc_call* call)
-      : hub_(hub), messages_(messages), counts_(counts), call_(call) {}
+  WatchStream(const Shared& shared, grpc_call* call) : shared_(shared), call_(call) {}
 
   // Says the next thing there is to say, if the stream is free to.
   void Pump();
   // Finishes the stream when it must end and no write is in flight. Returns whether it has.
   bool FinishIfEnded();
+  // Nobody tells or asks the stream any more.
+  void Leave();
 
-  WatchHub& hub_;
-  WatchMessages& messages_;
-  RpcCounts& counts_;
+  const Shared shared_;
   std::shared_ptr<WatchStream> self_;  // gRPC's hold on the stream, until OnDone
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::optional<WatchSession> session_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   std::chrono::steady_clock::time_point written_at_ ABSL_GUARDED_BY(mutex_);  // while writing_

@@ -11,6 +11,8 @@ import sys
 import time
 import unittest
 
+import grpc
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "support"))
 
@@ -18,7 +20,7 @@ from certificates import ADMIN, Certificates  # noqa: E402
 from http2 import END_STREAM, Http2  # noqa: E402
 from metrics_page import Page, get  # noqa: E402
 from ringd_client import Refused, add, remove  # noqa: E402
-from ringd_process import eventually  # noqa: E402
+from ringd_process import PATIENCE, eventually  # noqa: E402
 from server_case import ProcessCase  # noqa: E402
 from stubs import pb  # noqa: E402
 
@@ -80,9 +82,9 @@ class MetricsTest(ProcessCase):
         self.client.make_ring("r", ["a", "b"])
         for code, call in (("NotFound", lambda: self.client.Lookup(ring="absent", key=b"k")),
                            ("InvalidArgument", lambda: self.client.Lookup(ring="", key=b"k")),
-                           ("Unimplemented", lambda: self.client.ListWatchers(ring="r"))):
-            self.assertRaises(Refused, call)
-            method = "ListWatchers" if code == "Unimplemented" else "Lookup"
+                           ("Unimplemented", lambda: list(self.client.stub.Backup(pb.BackupRequest(), timeout=PATIENCE)))):
+            self.assertRaises((Refused, grpc.RpcError), call)
+            method = "Backup" if code == "Unimplemented" else "Lookup"
             page = self.scrape()
             self.assertEqual(page.get("grpc_server_handled_total", grpc_method=method, grpc_code=code), 1, code)
         owners = {}

@@ -517,5 +517,70 @@ TEST(RequestChecks, AWatcherIsNamedIn255Bytes) {
   ExpectInvalid(named("a\nb"), {"watcher \"a\\x0Ab\"", "control characters"});
 }
 
+v1::ReportWatchRequest ReportOf(const std::string& watcher, const std::vector<std::string>& rings) {
+  v1::ReportWatchRequest request;
+  request.set_watcher(watcher);
+  for (const std::string& ring : rings) {
+    v1::HeldRing* applied = request.add_applied();
+    applied->set_ring(ring);
+    applied->mutable_position()->mutable_version();
+  }
+  return request;
+}
+
+TEST(RequestChecks, AReportHasANameAndEachRingOnce) {
+  const auto check = [](const std::string& watcher, const std::vector<std::string>& rings) {
+    return CheckRequest(ReportOf(watcher, rings), kLimits);
+  };
+  EXPECT_TRUE(check("w", {"a"}).ok());
+  EXPECT_TRUE(check(Bytes(255), {"a", "b", "c"}).ok());
+  ExpectInvalid(check("", {"a"}), {"watcher is empty"});
+  ExpectInvalid(check(Bytes(256), {"a"}), {"watcher", "256", "255"});
+  for (const std::string& control : kControls) ExpectInvalid(check("w" + control, {"a"}), {"control characters"});
+  for (const std::string& text : kNoControls) EXPECT_TRUE(check("w" + text, {"a"}).ok()) << text;
+  ExpectInvalid(check("w", {}), {"applied is empty"});
+  ExpectTooMany(check("w", {"a", "b", "c", "d"}), {"4 rings", "3"});
+  ExpectInvalid(check("w", {"a", "b", "a"}), {"ring \"a\" is applied twice"});
+  ExpectInvalid(check("w", {"a", ""}), {"ring is empty"});
+  v1::ReportWatchRequest versionless = ReportOf("w", {"a"});
+  versionless.mutable_applied(0)->mutable_position()->clear_version();
+  ExpectInvalid(CheckRequest(versionless, kLimits), {"ring \"a\" has no version"});
+  versionless.mutable_applied(0)->clear_position();
+  ExpectInvalid(CheckRequest(versionless, kLimits), {"ring \"a\" has no version"});
+}
+
+TEST(RequestChecks, AReportIsOfTheLastHour) {
+  const auto ago = [](int64_t seconds, int32_t nanos) {
+    v1::ReportWatchRequest request = ReportOf("w", {"a"});
+    request.mutable_ago()->set_seconds(seconds);
+    request.mutable_ago()->set_nanos(nanos);
+    return CheckRequest(request, kLimits);
+  };
+  EXPECT_TRUE(ago(0, 0).ok());
+  EXPECT_TRUE(ago(0, 1).ok());
+  EXPECT_TRUE(ago(3'599, 999'999'999).ok());
+  EXPECT_TRUE(ago(3'600, 0).ok());
+  ExpectInvalid(ago(3'600, 1), {"ago is 3600 s and 1 ns", "0..3600 s"});
+  ExpectInvalid(ago(-1, 0), {"ago is -1 s"});
+  ExpectInvalid(ago(0, -1), {"-1 ns"});
+  ExpectInvalid(ago(0, 1'000'000'000), {"1000000000 ns"});
+  ExpectInvalid(ago(INT64_MAX, 0), {"0..3600 s"});
+}
+
+TEST(RequestChecks, ListWatchersTakesARingOrNoneAndItsOwnTokens) {
+  const auto check = [](const std::function<void(v1::ListWatchersRequest&)>& edit) {
+    return With<v1::ListWatchersRequest>(edit);
+  };
+  for (const char* ring : {"", "r"}) EXPECT_TRUE(check([&](auto& r) { r.set_ring(ring); }).ok());
+  ExpectInvalid(check([](auto& r) { r.set_ring("a b"); }), {"\"a b\""});
+  ExpectInvalid(check([](auto& r) { r.set_page_size(-1); }), {"page_size is -1"});
+  for (const char* token : {"", "r/1/", "r/1/w", "r/18446744073709551615/a/b"}) {
+    EXPECT_TRUE(check([&](auto& r) { r.set_page_token(token); }).ok()) << token;
+  }
+  for (const char* token : {"r", "r/", "r/1", "/1/w", "r//w", "r/-1/w", "r/x/w", "r/18446744073709551616/w", "\n"}) {
+    ExpectInvalid(check([&](auto& r) { r.set_page_token(token); }), {"page_token " + ring::Quote(token)});
+  }
+}
+
 }  // namespace
 }  // namespace ringd::server

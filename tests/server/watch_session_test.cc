@@ -585,5 +585,47 @@ TEST(WatchSession, AHeartbeatWaitsForTheEndOfASnapshot) {
   EXPECT_THAT(reader.Rest(), ElementsAre("in_sync r 1/2", "in_sync", "heartbeat r 1/2"));
 }
 
+// --- What was delivered.
+
+// "r 1/2", or "r" where nothing was said.
+std::vector<std::string> Rings(const WatchSession& session, const std::string& from = "", size_t max = 100) {
+  std::vector<std::string> texts;
+  session.EachRing(from, [&](const std::string& ring, std::optional<ring::Version> sent) {
+    texts.push_back(sent.has_value() ? ring + " " + ToString(*sent) : ring);
+    return texts.size() < max;
+  });
+  return texts;
+}
+
+TEST(WatchSession, TellsEachRingWithTheVersionThatItSaidLast) {
+  TestDirectory directory;
+  directory.Make("b");
+  MakeLarge(directory, "c", 300);
+  directory.Make("d", {"n1"});
+  WatchReader reader(directory, Named({"a", "b", "c", "d"}), Held{{"d", {.version = {3, 1}}}});
+  EXPECT_THAT(Rings(reader.session()), ElementsAre("a", "b", "c", "d")) << "nothing is said, whatever is held";
+  reader.Rest();
+  EXPECT_THAT(Rings(reader.session()), ElementsAre("a", "b 1/1", "c 2/2", "d 3/2"));
+  EXPECT_THAT(Rings(reader.session(), "b", 2), ElementsAre("b 1/1", "c 2/2"));
+  EXPECT_THAT(Rings(reader.session(), "bb"), ElementsAre("c 2/2", "d 3/2"));
+  reader.Do(Add("b", "n1"));
+  EXPECT_THAT(Rings(reader.session())[1], "b 1/1") << "published, not said";
+  reader.Rest();
+  EXPECT_THAT(Rings(reader.session())[1], "b 1/2");
+  reader.Do(Forced(Delete("b")));
+  reader.Rest();
+  EXPECT_THAT(Rings(reader.session())[1], "b");
+}
+
+TEST(WatchSession, ASnapshotIsSaidWithItsLastChunk) {
+  TestDirectory directory;
+  MakeLarge(directory, "r", 300);
+  WatchReader reader(directory, Named({"r"}));
+  EXPECT_THAT(reader.Next(), HasSubstr("..."));
+  EXPECT_THAT(Rings(reader.session()), ElementsAre("r"));
+  reader.Rest();
+  EXPECT_THAT(Rings(reader.session()), ElementsAre("r 1/2"));
+}
+
 }  // namespace
 }  // namespace ringd::server

@@ -176,12 +176,13 @@ class Copy:
 class Watch:
     """A Watch stream, read by a thread that applies what comes and notes every promise that is broken.
 
-    `rings=[...]`, `prefix=...` or `all_rings=True` selects; `held` maps names to WatchPosition. A test that ends calls
-    check(). `gate`, where given, is called before each message is read: it may block.
+    `rings=[...]`, `prefix=...` or `all_rings=True` selects; `held` maps names to WatchPosition; `name` is the
+    watcher's. A test that ends calls check(). `gate`, where given, is called before each message is read: it may block.
     """
 
-    def __init__(self, client, rings=None, prefix=None, all_rings=False, held=None, gate=None, keep=True):
-        request = pb.WatchRequest()
+    def __init__(self, client, rings=None, prefix=None, all_rings=False, held=None, gate=None, keep=True,
+                 name=""):
+        request = pb.WatchRequest(watcher=name)
         if rings is not None:
             request.selector.names.rings.extend(rings)
         elif prefix is not None:

@@ -1,0 +1,119 @@
+// Watchers: who watches what, and which versions those who have a name say that they have applied.
+//
+// A name stands for all Watches that gave it, and is forgotten with the last of them. What a stream has delivered is
+// not kept here: the stream is asked for it when somebody lists the watchers. So a change that is published or fanned
+// out does nothing here, however many watch.
+//
+// Threads: every member from any thread. Streams are asked without the lock.
+// Memory: of what is reported, one version for each name and ring; those of rings that are gone are dropped when they
+// have become as many as the others.
+// Cost: Report takes a few logarithms for each position. List looks at every stream, and goes through its rings only as
+// far as they may be on the page.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "ring/mutex.h"
+#include "ring/version.h"
+#include "server/directory.h"
+#include "server/selections.h"
+#include "server/watch_session.h"
+
+namespace ringd::server {
+
+// A reason of errors, beside those of directory.h. Part of the contract.
+inline constexpr std::string_view kWatcherNotFound = "WATCHER_NOT_FOUND";
+
+// Who watches, as the call of a stream tells it.
+struct Watcher {
+  std::string name;  // empty = none
+  std::string peer;
+  absl::Time since;
+  RingSelector selector;
+};
+
+// A stream as the list of watchers asks it. Called from any thread; must not block.
+class WatchedRings {
+ public:
+  virtual ~WatchedRings() = default;
+  // Tells the rings that are watched, as WatchSession::EachRing does. `visit` must not call back.
+  virtual void EachRing(const std::string& from, const VisitRing& visit) const = 0;
+};
+
+// One Watch of one ring.
+struct WatcherRow {
+  // What rows are ordered by, and where the next page begins. The number is the stream's own.
+  struct Key {
+    std::string ring;
+    std::string name;
+    uint64_t stream = 0;
+
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy 14 misreads it
+  };
+  Key key;
+  std::string peer;
+  absl::Time since;
+  std::optional<ring::Version> sent;     // absent = nothing yet
+  std::optional<ring::Version> applied;  // absent = not reported
+};
+
+// How many revisions a watcher at this version is behind: all that there are, where it has none of this epoch.
+uint64_t Behind(const ring::Version& head, const std::optional<ring::Version>& at);
+
+class Watchers {
+ public:
+  using Positions = std::span<const std::pair<std::string, ring::Version>>;
+
+  // The directory must outlive this.
+  explicit Watchers(const Directory& directory) : directory_(directory) {}
+
+  // A stream has begun, or is over. Nothing when it was not there.
+  void Add(const std::shared_ptr<const WatchedRings>& stream, Watcher watcher);
+  void Remove(const WatchedRings* stream);
+
+  // A watcher of that name has applied these versions. Within an epoch the highest counts. Passed over: a ring that
+  // none of its Watches selects, or that is not there, and a version that the ring has not reached. NOT_FOUND when no
+  // Watch has the name.
+  absl::Status Report(const std::string& name, Positions positions);
+
+  // The first rows after `after`, `max` at most, in order of their keys; of one ring alone where that is named.
+  std::vector<WatcherRow> List(const std::optional<std::string>& ring, const WatcherRow::Key& after, size_t max) const;
+
+ private:
+  struct Stream {
+    uint64_t number;
+    std::weak_ptr<const WatchedRings> rings;
+    Watcher watcher;  // without a name, without the selector
+  };
+  using StreamPtr = std::shared_ptr<const Stream>;
+  // All Watches that gave one name.
+  struct Named {
+    size_t watches = 0;
+    Selections selections;                         // of all of them
+    std::map<std::string, ring::Version> applied;  // by ring
+    size_t most_applied = 16;                      // at more than these, those of rings that are gone are dropped
+  };
+
+  void DropGone(Named& named) const;
+
+  const Directory& directory_;
+
+  mutable Mutex mutex_;
+  uint64_t streams_ever_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<const WatchedRings*, StreamPtr> streams_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Named> named_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace ringd::server

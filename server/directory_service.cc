@@ -20,6 +20,7 @@
 #include "server/ring_pages.h"
 #include "server/unary_call.h"
 #include "server/version_diff.h"
+#include "server/waiting_call.h"
 #include "server/watch_stream.h"
 #include "server/watcher_pages.h"
 #include "spdlog/spdlog.h"
@@ -117,21 +118,13 @@ absl::Status CheckWanted(const grpc::CallbackServerContext& context) {
   return context.IsCancelled() ? absl::CancelledError("the caller has gone") : absl::OkStatus();
 }
 
-// The reactor of a read that may have to wait for its version: a caller that goes ends the wait.
-class WaitingRead final : public grpc::ServerUnaryReactor {
- public:
-  explicit WaitingRead(VersionWaits& waits) : waits_(waits) {}
-  void OnCancel() override {
-    if (ticket.has_value()) waits_.Cancel(*ticket);
-  }
-  void OnDone() override { delete this; }
-
-  // Set before gRPC has the reactor, and calls OnCancel.
-  std::optional<VersionWaits::Ticket> ticket;
-
- private:
-  VersionWaits& waits_;
-};
+AppliedWaits::Want ToWant(const std::string& ring, const ring::Version& version, const v1::WaitFor& wait_for) {
+  return {.ring = ring,
+          .version = version,
+          .share = wait_for.share(),
+          .timeout = std::chrono::seconds(wait_for.timeout().seconds()) +
+                     std::chrono::nanoseconds(wait_for.timeout().nanos())};
+}
 
 // A name for the connection that a call came on. All callers on a unix socket have the same: gRPC does not tell them
 // apart.
@@ -142,11 +135,13 @@ std::string ConnectionOf(const grpc::CallbackServerContext& context) {
 
 }  // namespace
 
-DirectoryService::DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
-                                   Watchers& watchers, const Authorizer& authorizer, const RequestLimits& limits)
+DirectoryService::DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits,
+                                   AppliedWaits& applied_waits, WatchHub& hub, Watchers& watchers,
+                                   const Authorizer& authorizer, const RequestLimits& limits)
     : directory_(directory),
       writes_(writes),
       waits_(waits),
+      applied_waits_(applied_waits),
       hub_(hub),
       watchers_(watchers),
       authorizer_(authorizer),
@@ -188,25 +183,45 @@ absl::Status DirectoryService::Check(Context context, const Request& request) {
 
 template <class Request, class Response>
 DirectoryService::Unary DirectoryService::Mutate(Context context, const Request& request, Response* response) {
-  const UnaryCall call(context->DefaultReactor(), CountsOf(request));
+  WaitingCall* waiting = request.options().has_wait_for() ? new WaitingCall : nullptr;
+  const UnaryCall call(waiting != nullptr ? waiting : context->DefaultReactor(), CountsOf(request));
   if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
   auto mutation = ToMutation(request);
   if (!mutation.ok()) return call.Finish(mutation.status());
   mutation->actor = CallerOf(*context).Actor();
   mutation->still_wanted = [context] { return CheckWanted(*context); };
   const std::string actor = mutation->actor;
+  std::optional<AppliedWaits::Place> place;
+  if (waiting != nullptr) {
+    const auto reserved = applied_waits_.Reserve(request.SpaceUsedLong());
+    if (!reserved.ok()) return call.Finish(reserved.status());
+    place = *reserved;
+    waiting->cancel = [this, place] { applied_waits_.Cancel(*place); };
+  }
   writes_.Submit({.mutation = *std::move(mutation),
-                  .done = [actor, call, &request, response](absl::StatusOr<MutationResult> result) {
+                  .done = [this, actor, call, place, &request, response](absl::StatusOr<MutationResult> result) {
                     if (result.ok()) {
                       Fill(*result, response);
                       const bool changed =
                           result->version != result->previous_version || std::is_same_v<Request, v1::DeleteRingRequest>;
                       const bool now = !result->plan.has_value() && !result->repeated;
                       if (changed && now) LogChange(request, actor, *result);
+                      if (place.has_value()) return AwaitApplied(call, *place, request, result->version, response);
                     }
+                    if (place.has_value()) applied_waits_.Release(*place);
                     call.Finish(result.status());
                   }});
   return call.reactor();
+}
+
+template <class Request, class Response>
+void DirectoryService::AwaitApplied(const UnaryCall& call, AppliedWaits::Place place, const Request& request,
+                                    const ring::Version& version, Response* response) {
+  applied_waits_.Begin(place, ToWant(request.ring(), version, request.options().wait_for()),
+                       [call, response](absl::StatusOr<AppliedOutcome> outcome) {
+                         if (outcome.ok()) ToProto(*outcome, response->mutable_wait_result());
+                         call.Finish(outcome.status());
+                       });
 }
 
 DirectoryService::Unary DirectoryService::CreateRing(Context context, const v1::CreateRingRequest* request,
@@ -258,7 +273,7 @@ DirectoryService::Unary DirectoryService::ApplyChanges(Context context, const v1
 
 template <class Request, class Answer>
 DirectoryService::Unary DirectoryService::Read(Context context, const Request& request, Answer answer) {
-  WaitingRead* waiting = request.has_min_version() ? new WaitingRead(waits_) : nullptr;
+  WaitingCall* waiting = request.has_min_version() ? new WaitingCall : nullptr;
   const UnaryCall call(waiting != nullptr ? waiting : context->DefaultReactor(), CountsOf(request));
   if (absl::Status status = Check(context, request); !status.ok()) return call.Finish(status);
   const auto finish = [this, call, &request, answer](const absl::StatusOr<RingStatePtr>& state) {
@@ -268,10 +283,11 @@ DirectoryService::Unary DirectoryService::Read(Context context, const Request& r
   auto state = directory_.Find(request.ring());
   if (state.ok() && waiting != nullptr && (*state)->head.version < FromProto(request.min_version())) {
     const auto left = context->deadline() - std::chrono::system_clock::now();
-    waiting->ticket =
+    const VersionWaits::Ticket ticket =
         waits_.Wait(request.ring(), FromProto(request.min_version()),
                     VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait),
                     request.SpaceUsedLong(), finish);
+    waiting->cancel = [this, ticket] { waits_.Cancel(ticket); };
   } else {
     finish(state);
   }

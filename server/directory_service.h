@@ -2,18 +2,21 @@
 // the answer, stamp the version.
 //
 // Threads: gRPC's callback threads. Reads are answered on them at once; mutations go through the WriteQueue and are
-// answered on its thread; a read with min_version waits in VersionWaits.
+// answered on its thread, those with wait_for after a wait in AppliedWaits; a read with min_version waits in
+// VersionWaits.
 #pragma once
 
 #include <atomic>
 #include <string>
 
 #include "ringd/v1/directory.grpc.pb.h"
+#include "server/applied_waits.h"
 #include "server/auth.h"
 #include "server/diff_stream.h"
 #include "server/directory.h"
 #include "server/request_checks.h"
 #include "server/rpc_metrics.h"
+#include "server/unary_call.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
 #include "server/watch_messages.h"
@@ -26,8 +29,8 @@ namespace ringd::server {
 class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch<v1::Directory::CallbackService> {
  public:
   // All must outlive the service.
-  DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, WatchHub& hub,
-                   Watchers& watchers, const Authorizer& authorizer, const RequestLimits& limits);
+  DirectoryService(const Directory& directory, WriteQueue& writes, VersionWaits& waits, AppliedWaits& applied_waits,
+                   WatchHub& hub, Watchers& watchers, const Authorizer& authorizer, const RequestLimits& limits);
 
   // From now on every call is answered UNAVAILABLE.
   void Drain() { draining_ = true; }
@@ -51,8 +54,10 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
   Unary UpdateNode(Context context, const v1::UpdateNodeRequest* request, v1::UpdateNodeResponse* response) override;
   Unary ApplyChanges(Context context, const v1::ApplyChangesRequest* request,
                      v1::ApplyChangesResponse* response) override;
+  Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse* response) override;
 
   Unary GetRing(Context context, const v1::GetRingRequest* request, v1::GetRingResponse* response) override;
+  Unary ListRanges(Context context, const v1::ListRangesRequest* request, v1::ListRangesResponse* response) override;
   Unary ListRings(Context context, const v1::ListRingsRequest* request, v1::ListRingsResponse* response) override;
   Unary ListChanges(Context context, const v1::ListChangesRequest* request, v1::ListChangesResponse* response) override;
   Unary Lookup(Context context, const v1::LookupRequest* request, v1::LookupResponse* response) override;
@@ -66,8 +71,6 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
                      v1::ListWatchersResponse* response) override;
 
   // Not served yet: UNIMPLEMENTED, with a text that says so.
-  Unary ImportSlots(Context context, const v1::ImportSlotsRequest* request, v1::ImportSlotsResponse*) override;
-  Unary ListRanges(Context context, const v1::ListRangesRequest* request, v1::ListRangesResponse*) override;
   grpc::ServerWriteReactor<v1::BackupResponse>* Backup(Context, const v1::BackupRequest* request) override;
 
  private:
@@ -92,6 +95,11 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
   template <class Request, class Response>
   Unary Mutate(Context context, const Request& request, Response* response);
 
+  // Answers a mutation, which made this version, once its watchers have applied it or its time has passed.
+  template <class Request, class Response>
+  void AwaitApplied(const UnaryCall& call, AppliedWaits::Place place, const Request& request,
+                    const ring::Version& version, Response* response);
+
   // Calls `answer` with the ring's state once it is at the request's min_version, and finishes with what it returns.
   template <class Request, class Answer>
   Unary Read(Context context, const Request& request, Answer answer);
@@ -99,6 +107,7 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
   const Directory& directory_;
   WriteQueue& writes_;
   VersionWaits& waits_;
+  AppliedWaits& applied_waits_;
   WatchHub& hub_;
   Watchers& watchers_;
   const Authorizer& authorizer_;

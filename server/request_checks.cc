@@ -35,6 +35,12 @@ absl::Status FirstOf(std::initializer_list<absl::Status> checks) {
   return bad == checks.end() ? absl::OkStatus() : *bad;
 }
 
+// Whether it is a duration of 0 to `max_seconds`.
+bool IsDuration(const google::protobuf::Duration& duration, int64_t max_seconds) {
+  return duration.seconds() >= 0 && duration.nanos() >= 0 && duration.nanos() <= 999'999'999 &&
+         (duration.seconds() < max_seconds || (duration.seconds() == max_seconds && duration.nanos() == 0));
+}
+
 bool IsAlnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 absl::Status CheckRingName(std::string_view name) {
@@ -111,10 +117,25 @@ absl::Status CheckNode(const v1::Node& node) {
   return status.ok() ? status : ring::Prefixed(fmt::format("node {}: ", ring::Quote(node.id())), status);
 }
 
-absl::Status CheckOptions(const v1::MutationOptions& options) {
-  if (options.has_wait_for()) {
-    return ring::Error(absl::StatusCode::kUnimplemented, ring::kNotServedYet, "wait_for is not served yet");
+absl::Status CheckWaitFor(const v1::MutationOptions& options) {
+  if (!options.has_wait_for()) return absl::OkStatus();
+  if (options.validate_only())
+    return ring::InvalidField("wait_for does not go with validate_only, which changes nothing");
+  const double share = options.wait_for().share();
+  if (!(share > 0 && share <= 1)) {
+    return ring::InvalidField(fmt::format("wait_for.share is {}, it must be above 0 and at most 1", share));
   }
+  constexpr int64_t kMaxTimeout = 600;
+  const google::protobuf::Duration& timeout = options.wait_for().timeout();
+  if (!IsDuration(timeout, kMaxTimeout) || (timeout.seconds() == 0 && timeout.nanos() == 0)) {
+    return ring::InvalidField(fmt::format("wait_for.timeout is {} s and {} ns, it must be above 0 and at most {} s",
+                                          timeout.seconds(), timeout.nanos(), kMaxTimeout));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const v1::MutationOptions& options) {
+  if (absl::Status status = CheckWaitFor(options); !status.ok()) return status;
   if (options.request_id().size() > kMaxRequestId) {
     return ring::InvalidField(fmt::format("request_id {} has {} bytes, the limit is {}",
                                           ring::Quote(options.request_id()), options.request_id().size(),
@@ -124,6 +145,11 @@ absl::Status CheckOptions(const v1::MutationOptions& options) {
     return ring::InvalidField(fmt::format("reason has {} bytes, the limit is {}", options.reason().size(), kMaxReason));
   }
   return absl::OkStatus();
+}
+
+// A ring that is deleted has no version that its watchers could report.
+absl::Status CheckNoWaitFor(const v1::MutationOptions& options) {
+  return options.has_wait_for() ? ring::InvalidField("wait_for does not go with a DeleteRing") : absl::OkStatus();
 }
 
 absl::Status CheckOwners(const auto& request) {
@@ -215,9 +241,7 @@ absl::Status CheckHistoryLimits(const v1::HistoryLimits& history) {
 // How long ago something was, an hour at most.
 absl::Status CheckAgo(const google::protobuf::Duration& ago) {
   constexpr int64_t kMaxAgo = 3'600;
-  const bool within = ago.seconds() >= 0 && ago.nanos() >= 0 && ago.nanos() <= 999'999'999 &&
-                      (ago.seconds() < kMaxAgo || (ago.seconds() == kMaxAgo && ago.nanos() == 0));
-  if (within) return absl::OkStatus();
+  if (IsDuration(ago, kMaxAgo)) return absl::OkStatus();
   return ring::InvalidField(
       fmt::format("ago is {} s and {} ns, it must be 0..{} s", ago.seconds(), ago.nanos(), kMaxAgo));
 }
@@ -373,7 +397,7 @@ absl::Status CheckRequest(const v1::CreateRingRequest& request, const RequestLim
 }
 
 absl::Status CheckRequest(const v1::DeleteRingRequest& request, const RequestLimits&) {
-  return InRing(request.ring(), {CheckOptions(request.options())});
+  return InRing(request.ring(), {CheckOptions(request.options()), CheckNoWaitFor(request.options())});
 }
 
 absl::Status CheckRequest(const v1::UpdateRingRequest& request, const RequestLimits&) {

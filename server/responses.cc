@@ -116,6 +116,13 @@ void ToProto(const Plan& plan, v1::Plan* out) {
   out->set_nodes_left_out(static_cast<uint32_t>(table.nodes.size() - shown));
 }
 
+void ToProto(const AppliedOutcome& outcome, v1::WaitResult* out) {
+  out->set_watchers(static_cast<uint32_t>(outcome.watchers));
+  out->set_applied(static_cast<uint32_t>(outcome.applied));
+  for (const std::string& name : outcome.lagging) out->add_lagging(name);
+  out->set_reached(outcome.reached);
+}
+
 void ToProto(const WatchEvent& event, v1::WatchResponse* out) { std::visit(EventToProto{out}, event); }
 
 void ToProto(const ChangeRecord& change, size_t max_bytes, v1::ChangeRecord* out) {

@@ -9,12 +9,14 @@
 #include "ringd/v1/directory.pb.h"
 #include "server/directory.h"
 #include "server/watch_session.h"
+#include "server/watchers.h"
 
 namespace ringd::server {
 
 void ToProto(const RingHead& head, const ring::NodeTable& table, size_t points, v1::Ring* out);
 void ToProto(const RingState& state, v1::Ring* out);
 void ToProto(const Plan& plan, v1::Plan* out);
+void ToProto(const AppliedOutcome& outcome, v1::WaitResult* out);
 void ToProto(const WatchEvent& event, v1::WatchResponse* out);
 // Nodes and slot moves that would not stay below `max_bytes` are left out, and counted.
 void ToProto(const ChangeRecord& change, size_t max_bytes, v1::ChangeRecord* out);

@@ -15,6 +15,7 @@
 #include "ring/error.h"
 #include "ring/mutex.h"
 #include "server/admin_http.h"
+#include "server/applied_waits.h"
 #include "server/auth.h"
 #include "server/build_commit.h"
 #include "server/directory.h"
@@ -69,6 +70,7 @@ struct Server::Parts {
   std::unique_ptr<Directory> directory;
   std::unique_ptr<WatchHub> hub;
   std::unique_ptr<Watchers> watchers;
+  std::unique_ptr<AppliedWaits> applied_waits;
   std::unique_ptr<VersionWaits> waits;
   std::unique_ptr<WriteQueue> writes;
   std::unique_ptr<DirectoryService> service;
@@ -99,6 +101,7 @@ absl::Status Server::Parts::OpenDirectory() {
   DirectoryOptions directory_options = ForDirectory(options);
   directory_options.on_published = [this](std::span<const std::string> rings) {
     waits->Published(rings);
+    applied_waits->Published(rings);
     hub->Published(rings);
   };
   directory_options.on_writable = [this](const absl::Status& status) { SetWritable(status); };
@@ -109,12 +112,14 @@ absl::Status Server::Parts::OpenDirectory() {
                                    WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
                                                      .max_watches_per_connection = options.max_watches_per_connection,
                                                      .max_watches = options.max_watches});
-  watchers = std::make_unique<Watchers>(*directory);
+  watchers = std::make_unique<Watchers>(*directory,
+                                        [this](std::span<const uint64_t> places) { applied_waits->Reached(places); });
+  applied_waits = std::make_unique<AppliedWaits>(*directory, *watchers);
   waits = std::make_unique<VersionWaits>(*directory);
   writes = std::make_unique<WriteQueue>(*directory);
   authorizer = std::make_unique<Authorizer>(options.admin_sans);
-  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *hub, *watchers, *authorizer,
-                                               options.request_limits);
+  service = std::make_unique<DirectoryService>(*directory, *writes, *waits, *applied_waits, *hub, *watchers,
+                                               *authorizer, options.request_limits);
   return absl::OkStatus();
 }
 
@@ -249,6 +254,8 @@ void Server::Drain() {
   parts_->SetReady(false);
   parts_->grpc->GetHealthCheckService()->Shutdown();
   parts_->service->Drain();
+  // Before the streams end: whoever has gone is not waited for, and would make it look as if all had applied it.
+  parts_->applied_waits->Stop();
   parts_->hub->Stop();
   parts_->waits->Stop();
   parts_->writes->Stop();

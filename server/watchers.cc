@@ -14,54 +14,127 @@ uint64_t Behind(const ring::Version& head, const std::optional<ring::Version>& a
 
 void Watchers::Add(const std::shared_ptr<const WatchedRings>& rings, Watcher watcher) {
   if (watcher.name.empty()) watcher.selector = {};
-  const MutexLock lock(mutex_);
-  if (!watcher.name.empty()) {
-    Named& named = named_[watcher.name];
-    named.watches++;
-    named.selections.Add(watcher.selector);
+  AppliedTallies::Ids reached;
+  {
+    const MutexLock lock(mutex_);
+    if (!watcher.name.empty()) {
+      Named& named = named_[watcher.name];
+      named.watches++;
+      reached = Reselect(named, [&watcher](Selections& selections) { selections.Add(watcher.selector); });
+    }
+    streams_.emplace(rings.get(), std::make_shared<const Stream>(Stream{++streams_ever_, rings, std::move(watcher)}));
   }
-  streams_.emplace(rings.get(), std::make_shared<const Stream>(Stream{++streams_ever_, rings, std::move(watcher)}));
+  if (!reached.empty()) on_reached_(reached);
 }
 
 void Watchers::Remove(const WatchedRings* rings) {
-  const MutexLock lock(mutex_);
-  const auto stream = streams_.find(rings);
-  if (stream == streams_.end()) return;
-  const Watcher& watcher = stream->second->watcher;
-  if (const auto named = named_.find(watcher.name); named != named_.end()) {
-    named->second.selections.Remove(watcher.selector);
-    if (--named->second.watches == 0) named_.erase(named);
+  AppliedTallies::Ids reached;
+  {
+    const MutexLock lock(mutex_);
+    const auto stream = streams_.find(rings);
+    if (stream == streams_.end()) return;
+    const Watcher& watcher = stream->second->watcher;
+    if (const auto named = named_.find(watcher.name); named != named_.end()) {
+      reached = Reselect(named->second, [&watcher](Selections& selections) { selections.Remove(watcher.selector); });
+      if (--named->second.watches == 0) named_.erase(named);
+    }
+    streams_.erase(stream);
   }
-  streams_.erase(stream);
+  if (!reached.empty()) on_reached_(reached);
 }
 
 absl::Status Watchers::Report(const std::string& name, Positions positions) {
-  std::vector<const Positions::value_type*> reached;
-  reached.reserve(positions.size());
+  std::vector<const Positions::value_type*> there;
+  there.reserve(positions.size());
   for (const auto& position : positions) {
     const auto state = directory_.Find(position.first);
-    if (state.ok() && position.second <= (*state)->head.version) reached.push_back(&position);
+    if (state.ok() && position.second <= (*state)->head.version) there.push_back(&position);
   }
-  const MutexLock lock(mutex_);
-  const auto it = named_.find(name);
-  if (it == named_.end()) {
-    return ring::Error(absl::StatusCode::kNotFound, kWatcherNotFound,
-                       fmt::format("no Watch has the name {}", ring::Quote(name)));
+  AppliedTallies::Ids reached;
+  {
+    const MutexLock lock(mutex_);
+    const auto it = named_.find(name);
+    if (it == named_.end()) {
+      return ring::Error(absl::StatusCode::kNotFound, kWatcherNotFound,
+                         fmt::format("no Watch has the name {}", ring::Quote(name)));
+    }
+    Named& named = it->second;
+    for (const auto* position : there) {
+      const auto& [ring, version] = *position;
+      if (!named.selections.Selects(ring)) continue;
+      ring::Version& applied = named.applied[ring];
+      if (version <= applied) continue;
+      tallies_.Moved(ring, applied, version, reached);
+      applied = version;
+    }
+    if (named.applied.size() > named.most_applied) DropGone(named);
   }
-  Named& named = it->second;
-  for (const auto* position : reached) {
-    const auto& [ring, version] = *position;
-    if (!named.selections.Selects(ring)) continue;
-    ring::Version& applied = named.applied[ring];
-    applied = std::max(applied, version);
-  }
-  if (named.applied.size() > named.most_applied) DropGone(named);
+  if (!reached.empty()) on_reached_(reached);
   return absl::OkStatus();
 }
 
+void Watchers::Follow(const std::string& ring, const AppliedTallies::OfRing& tallies) {
+  AppliedTallies::OfRing counted = tallies;
+  const MutexLock lock(mutex_);
+  for (const auto& [name, named] : named_) {
+    if (!named.selections.Selects(ring)) continue;
+    const ring::Version applied = named.AppliedOf(ring);
+    for (auto& [id, tally] : counted) {
+      tally.watchers++;
+      if (applied >= tally.version) tally.applied++;
+    }
+  }
+  for (const auto& [id, tally] : counted) tallies_.Add(ring, id, tally);
+}
+
+std::optional<AppliedOutcome> Watchers::Unfollow(const std::string& ring, uint64_t id, If when) {
+  const MutexLock lock(mutex_);
+  const AppliedTally tally = *tallies_.Find(ring, id);
+  if (when == If::kReached && !tally.Reached()) return std::nullopt;
+  tallies_.Remove(ring, id);
+  return AppliedOutcome{.watchers = tally.watchers,
+                        .applied = tally.applied,
+                        .lagging = Lagging(ring, tally),
+                        .reached = tally.Reached()};
+}
+
+std::vector<std::string> Watchers::Lagging(const std::string& ring, const AppliedTally& tally) const {
+  const size_t wanted = std::min(kMaxLagging, tally.watchers - tally.applied);
+  std::vector<std::string> names;
+  for (auto it = named_.begin(); it != named_.end() && names.size() < wanted; ++it) {
+    const auto& [name, named] = *it;
+    if (named.selections.Selects(ring) && named.AppliedOf(ring) < tally.version) names.push_back(name);
+  }
+  return names;
+}
+
+template <class Edit>
+AppliedTallies::Ids Watchers::Reselect(Named& named, const Edit& edit) {
+  std::vector<bool> selected;
+  for (const auto& [ring, tallies] : tallies_.rings()) selected.push_back(named.selections.Selects(ring));
+  edit(named.selections);
+  AppliedTallies::Ids reached;
+  auto before = selected.begin();
+  for (const auto& [ring, tallies] : tallies_.rings()) {
+    const bool selects = named.selections.Selects(ring);
+    if (selects && !*before) tallies_.Came(ring, named.AppliedOf(ring), reached);
+    if (!selects && *before) tallies_.Went(ring, named.AppliedOf(ring), reached);
+    ++before;
+  }
+  return reached;
+}
+
 void Watchers::DropGone(Named& named) const {
-  std::erase_if(named.applied, [this](const auto& applied) { return !directory_.Find(applied.first).ok(); });
+  std::erase_if(named.applied, [this](const auto& applied) {
+    // What is waited for is counted, and ends soon.
+    return !directory_.Find(applied.first).ok() && !tallies_.rings().contains(applied.first);
+  });
   named.most_applied = std::max(named.most_applied, 2 * named.applied.size());
+}
+
+ring::Version Watchers::Named::AppliedOf(const std::string& ring) const {
+  const auto it = applied.find(ring);
+  return it == applied.end() ? ring::Version{} : it->second;
 }
 
 std::vector<WatcherRow> Watchers::List(const std::optional<std::string>& ring, const WatcherRow::Key& after,

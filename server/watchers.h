@@ -2,18 +2,20 @@
 //
 // A name stands for all Watches that gave it, and is forgotten with the last of them. What a stream has delivered is
 // not kept here: the stream is asked for it when somebody lists the watchers. So a change that is published or fanned
-// out does nothing here, however many watch.
+// out does nothing here, however many watch. For a version that somebody waits for, who has applied it is counted once
+// and kept count of from then on.
 //
 // Threads: every member from any thread. Streams are asked without the lock.
 // Memory: of what is reported, one version for each name and ring; those of rings that are gone are dropped when they
 // have become as many as the others.
-// Cost: Report takes a few logarithms for each position. List looks at every stream, and goes through its rings only as
-// far as they may be on the page.
+// Cost: Follow looks at every name, and so does Unfollow where some lag. Report takes a few logarithms for each
+// position. List looks at every stream, and goes through its rings only as far as they may be on the page.
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -27,6 +29,7 @@
 #include "absl/time/time.h"
 #include "ring/mutex.h"
 #include "ring/version.h"
+#include "server/applied_tallies.h"
 #include "server/directory.h"
 #include "server/selections.h"
 #include "server/watch_session.h"
@@ -72,12 +75,28 @@ struct WatcherRow {
 // How many revisions a watcher at this version is behind: all that there are, where it has none of this epoch.
 uint64_t Behind(const ring::Version& head, const std::optional<ring::Version>& at);
 
+// How far the names that watch a ring have got with a version of it.
+struct AppliedOutcome {
+  size_t watchers = 0;
+  size_t applied = 0;
+  std::vector<std::string> lagging;  // the first of those that have not applied it, in order
+  bool reached = false;              // the share has
+};
+
 class Watchers {
  public:
+  // How many names an AppliedOutcome tells.
+  static constexpr size_t kMaxLagging = 100;
+
   using Positions = std::span<const std::pair<std::string, ring::Version>>;
 
+  // Told, by any thread and not under the lock, the ids of tallies that are followed and reached.
+  using OnReached = std::function<void(std::span<const uint64_t>)>;
+
   // The directory must outlive this.
-  explicit Watchers(const Directory& directory) : directory_(directory) {}
+  explicit Watchers(
+      const Directory& directory, OnReached on_reached = [](std::span<const uint64_t>) {})
+      : directory_(directory), on_reached_(std::move(on_reached)) {}
 
   // A stream has begun, or is over. Nothing when it was not there.
   void Add(const std::shared_ptr<const WatchedRings>& stream, Watcher watcher);
@@ -90,6 +109,14 @@ class Watchers {
 
   // The first rows after `after`, `max` at most, in order of their keys; of one ring alone where that is named.
   std::vector<WatcherRow> List(const std::optional<std::string>& ring, const WatcherRow::Key& after, size_t max) const;
+
+  // Counts who has applied these versions of the ring, and keeps count from now on. REQUIRES tallies that count nobody
+  // yet.
+  void Follow(const std::string& ring, const AppliedTallies::OfRing& tallies);
+  // What a tally has come to, which is then no longer followed; nothing when it is to be reached first and is not.
+  // REQUIRES that it is followed.
+  enum class If { kReached, kAlways };
+  std::optional<AppliedOutcome> Unfollow(const std::string& ring, uint64_t id, If when);
 
  private:
   struct Stream {
@@ -104,16 +131,26 @@ class Watchers {
     Selections selections;                         // of all of them
     std::map<std::string, ring::Version> applied;  // by ring
     size_t most_applied = 16;                      // at more than these, those of rings that are gone are dropped
+
+    // 0/0 where nothing is.
+    ring::Version AppliedOf(const std::string& ring) const;
   };
 
-  void DropGone(Named& named) const;
+  void DropGone(Named& named) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Does `edit` to the selections of a name, and lets the tallies count what it comes to select or no longer does.
+  template <class Edit>
+  AppliedTallies::Ids Reselect(Named& named, const Edit& edit) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  std::vector<std::string> Lagging(const std::string& ring, const AppliedTally& tally) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Directory& directory_;
+  const OnReached on_reached_;
 
   mutable Mutex mutex_;
   uint64_t streams_ever_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<const WatchedRings*, StreamPtr> streams_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Named> named_ ABSL_GUARDED_BY(mutex_);
+  AppliedTallies tallies_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace ringd::server

@@ -351,8 +351,6 @@ class LimitsTest(LimitsCase):
             list(self.client.stub.Backup(pb.BackupRequest(), timeout=10))
         self.assertEqual(caught.exception.code().name, "UNIMPLEMENTED")
         self.assertIn("Backup", caught.exception.details())
-        options = pb.MutationOptions(wait_for=pb.WaitFor(share=1))
-        self.refused("UNIMPLEMENTED", self.client.add, self.ring, "n2", options, mentions=["wait_for"])
         self.assertEqual(self.client.GetRing(ring=self.ring).version, version)
 
     def test_page_size(self):

@@ -5,14 +5,31 @@ Environment: RINGD_BIN, RINGCTL_BIN and PROTO_DIR.
 
 import os
 import sys
+import signal
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-from ringd_process import eventually  # noqa: E402
-from server_case import ServerCase  # noqa: E402
+from metrics_page import scrape  # noqa: E402
+from ringd_client import Refused, add, hashed, key_of  # noqa: E402
+from ringd_process import PATIENCE, eventually  # noqa: E402
+from server_case import ProcessCase, ServerCase  # noqa: E402
 from stubs import pb  # noqa: E402
+
+
+def waiting(share=1.0, seconds=PATIENCE, **options):
+    """Options of a mutation that waits."""
+    wait = pb.WaitFor(share=share)
+    wait.timeout.FromMilliseconds(int(seconds * 1000))
+    return pb.MutationOptions(wait_for=wait, **options)
+
+
+def outcome(answer):
+    """(applied, watchers, lagging, reached) of an answer."""
+    result = answer.wait_result
+    return result.applied, result.watchers, list(result.lagging), result.reached
 
 
 class ReportsCase(ServerCase):
@@ -144,6 +161,214 @@ class ListTest(ReportsCase):
         self.report("w", version)
         self.report("w", pb.Version(epoch=version.epoch, revision=1))
         self.assertEqual(self.rows(), [("w", 2, 2)])
+
+
+class WaitTest(ReportsCase):
+    def setUp(self):
+        super().setUp()
+        self.calls = ThreadPoolExecutor()
+        self.addCleanup(self.calls.shutdown)
+
+    def follow(self, name, *rings):
+        """A Watch with that name that reports whatever it applies."""
+        watch = self.watch(*rings, name=name)
+
+        def report():
+            told = {}
+            while watch.code is None:
+                with watch.changed:
+                    watch.changed.wait_for(lambda: watch.code or told != self.positions(watch), 1)
+                    now = self.positions(watch)
+                for ring, position in now.items():
+                    if told.get(ring) != position:
+                        try:
+                            self.report(name, pb.Version(epoch=position[0], revision=position[1]), ring)
+                        except Refused:
+                            return  # the stream has ended meanwhile
+                told = now
+        self.calls.submit(report)
+        self.addCleanup(watch.cancel)
+        return watch
+
+    @staticmethod
+    def positions(watch):
+        return {ring: key_of(copy.version) for ring, copy in watch.copies.items()}
+
+    def head(self):
+        return self.client.GetRing(ring=self.ring).version
+
+    def wait_changed(self, before):
+        """Waits until the ring has gone beyond that version, and answers where it is."""
+        return eventually(lambda: key_of(self.head()) > key_of(before) and self.head(), "the change is published")
+
+    def test_the_answer_waits_for_the_share(self):
+        """The change is published at once; its answer comes with the report that reaches the share, not before."""
+        before = self.client.make_ring(self.ring)
+        for name in "abc":
+            self.named(name, self.ring)
+        self.named("", self.ring)
+        call = self.calls.submit(self.client.add, self.ring, "n", waiting(0.5))
+        version = self.wait_changed(before)
+        self.report("a", version)
+        self.report("b", before)
+        self.assertFalse(call.done())
+        self.report("c", version)
+        answer = call.result(PATIENCE)
+        self.assertEqual((outcome(answer), answer.version), ((2, 3, ["b"], True), version))
+
+    def test_the_time_passes(self):
+        """The change stays, and the answer says who lags."""
+        self.client.make_ring(self.ring)
+        for name in ("b", "a\u00e9", "a b"):
+            self.named(name, self.ring)
+        answer = self.client.add(self.ring, "n", waiting(0.01, 0.2))
+        self.assertEqual(outcome(answer), (0, 3, ["a b", "a\u00e9", "b"], False))
+        self.assertEqual(self.head(), answer.version)
+
+    def test_every_mutation_waits_but_a_delete(self):
+        """Each that changes something, and one that changes nothing; for the version that it answers."""
+        self.follow("w", self.ring)
+        call = self.client
+        ring, node = {"ring": self.ring, "options": waiting()}, pb.Node(id="n", address="a:1")
+        made = call.CreateRing(placement=hashed(), **ring)
+        answers = [made, call.AddNode(node=node, **ring), call.ApplyChanges(operations=[add(id="m")], **ring),
+                   call.UpdateNode(node=pb.Node(id="n", zone="z"), update_mask={"paths": ["zone"]}, **ring),
+                   call.UpdateRing(default_weight=7, update_mask={"paths": ["default_weight"]}, **ring),
+                   call.RemoveNode(node_id="m", ring=self.ring, options=waiting(force=True))]
+        answers.append(call.RestoreVersion(version=answers[2].version, **ring))
+        answers.append(call.RestoreVersion(version=answers[2].version, **ring))
+        self.assertEqual(answers[-1].version, answers[-2].version)
+        for i, answer in enumerate(answers):
+            self.assertEqual(outcome(answer), (1, 1, [], True), i)
+        [row] = self.client.ListWatchers(ring=self.ring).watchers
+        self.assertEqual((row.applied, row.behind), (answers[-1].version, 0))
+        self.refused("INVALID_ARGUMENT", call.DeleteRing, ring=self.ring, options=waiting(force=True),
+                     mentions=["wait_for"])
+        self.assertFalse(call.add(self.ring, "l").HasField("wait_result"))
+
+    def test_a_change_that_is_refused_is_answered_at_once(self):
+        """It has no version to wait for."""
+        self.client.make_ring(self.ring, ["n"])
+        self.named("w", self.ring)
+        self.refused("ALREADY_EXISTS", self.client.add, self.ring, "n", waiting())
+
+    def test_a_retry_waits_again(self):
+        """With the same request_id it waits for the change that was made, though the ring has gone on."""
+        before = self.client.make_ring(self.ring)
+        self.named("w", self.ring)
+        options = waiting(1, 0.1, request_id="id")
+        first = self.client.add(self.ring, "n", options)
+        self.assertFalse(first.wait_result.reached)
+        self.client.add(self.ring, "m")
+        self.report("w", before)
+        self.assertFalse(self.client.add(self.ring, "n", options).wait_result.reached)
+        self.report("w", first.version)
+        again = self.client.add(self.ring, "n", options)
+        self.assertEqual((outcome(again), again.version), ((1, 1, [], True), first.version))
+
+    def test_who_goes_is_not_waited_for(self):
+        """Nor does who came and went count; of no names, any share has applied it."""
+        before = self.client.make_ring(self.ring)
+        watch = self.named("w", self.ring)
+        call = self.calls.submit(self.client.add, self.ring, "n", waiting())
+        self.wait_changed(before)
+        self.assertFalse(call.done())
+        watch.cancel()
+        self.assertEqual(outcome(call.result(PATIENCE)), (0, 0, [], True))
+
+    def test_the_ring_is_deleted(self):
+        """The wait is over, and the change was made."""
+        before = self.client.make_ring(self.ring)
+        self.named("w", self.ring)
+        call = self.calls.submit(self.client.add, self.ring, "n", waiting())
+        self.wait_changed(before)
+        self.client.delete(self.ring)
+        self.assertEqual(outcome(call.result(PATIENCE)), (0, 1, ["w"], False))
+
+    def test_a_call_that_ends_first(self):
+        """Its deadline, or the caller, ends it; the change was made, and others go on."""
+        before = self.client.make_ring(self.ring)
+        self.named("w", self.ring)
+        self.refused_by_deadline(lambda: self.client.AddNode(ring=self.ring, node=pb.Node(id="n"), options=waiting(),
+                                                             timeout=0.3))
+        version = self.wait_changed(before)
+        future = self.client.stub.AddNode.future(
+            pb.AddNodeRequest(ring=self.ring, node=pb.Node(id="m"), options=waiting()), timeout=PATIENCE)
+        version = self.wait_changed(version)
+        future.cancel()
+        call = self.calls.submit(self.client.add, self.ring, "l", waiting())
+        self.report("w", self.wait_changed(version))
+        self.assertTrue(call.result(PATIENCE).wait_result.reached)
+
+    def refused_by_deadline(self, call):
+        with self.assertRaises(Refused) as caught:
+            call()
+        self.assertEqual(caught.exception.code, "DEADLINE_EXCEEDED")
+
+    def came(self, method):
+        return scrape(self.server.http_endpoint).get("grpc_server_started_total", grpc_method=method)
+
+    def made(self, call):
+        """What the call answers; nothing when there is no place for it."""
+        try:
+            return call()
+        except Refused as refused:
+            self.assertEqual(refused.code, "RESOURCE_EXHAUSTED")
+            return None
+
+    def test_one_wait_too_many(self):
+        """It is refused before anything is done; a caller that goes leaves its place."""
+        version = self.client.make_ring(self.ring, ["n"])
+        self.named("w", self.ring)
+        # What changes nothing waits for the version that is there.
+        request = pb.UpdateRingRequest(ring=self.ring, default_weight=100, options=waiting(1, 600))
+        request.update_mask.paths.append("default_weight")
+        futures, before = [], self.came("UpdateRing")
+        for _ in range(10):
+            client = self.connect()
+            futures += [client.stub.UpdateRing.future(request) for _ in range(100)]
+            # They are more than the queue of writes takes; what comes after them on the same queue tells that they wait.
+            eventually(lambda: self.came("UpdateRing") == before + len(futures), "they have come")
+            self.refused("NOT_FOUND", self.client.remove, self.ring, "absent")
+        self.refused("RESOURCE_EXHAUSTED", self.client.add, self.ring, "m", waiting(), reason="LIMIT_EXCEEDED",
+                     mentions=["wait_for", "1000"])
+        self.assertEqual(self.head(), version)
+        self.client.update(self.ring, "n", zone="z")  # without a wait it passes
+        futures[0].cancel()
+        eventually(lambda: self.made(lambda: self.client.add(self.ring, "m", waiting(1, 0.01))), "a place is free")
+        self.report("w", version)
+        for future in futures[1:]:
+            self.assertTrue(future.result(PATIENCE).wait_result.reached)
+
+
+class StopTest(ProcessCase):
+    def begin(self):
+        """A server, and a change on it that waits for a watcher who does not report."""
+        self.server = self.serve()
+        client = self.connect(self.server)
+        client.make_ring("r")
+        self.watch(client, "r", name="w").wait_in_sync()
+        self.request = pb.AddNodeRequest(ring="r", node=pb.Node(id="n"), options=waiting(1, 600, request_id="id"))
+        future = client.stub.AddNode.future(self.request, timeout=PATIENCE)
+        eventually(lambda: client.GetRing(ring="r").version.revision == 2, "the change is published")
+        return future
+
+    def test_drain(self):
+        """A drain answers what waits: made, not reached, though the watchers leave too."""
+        future = self.begin()
+        self.server.signal(signal.SIGTERM)
+        answer = future.result(PATIENCE)
+        self.assertEqual((outcome(answer), answer.version.revision), ((0, 1, ["w"], False), 2))
+        self.assertEqual(self.server.wait(), 0)
+
+    def test_kill(self):
+        """A kill leaves the outcome unknown; the retry on the next server is told of the change that was made."""
+        future = self.begin()
+        self.server.kill()
+        self.assertEqual(future.code().name, "UNAVAILABLE")
+        client = self.connect(self.serve())
+        self.assertEqual(outcome(client.send("AddNode", self.request)), (0, 0, [], True))
+        self.assertEqual(client.GetRing(ring="r").version.revision, 2)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -159,11 +161,42 @@ TEST(RequestChecks, OptionsOfAMutationHaveTheirLimits) {
     ExpectInvalid(check([](auto& o) { o.set_request_id(Bytes(65)); }), {"ring \"r1\"", "request_id", "65", "64"});
     EXPECT_TRUE(check([](auto& o) { o.set_reason(Bytes(1'024)); }).ok());
     ExpectInvalid(check([](auto& o) { o.set_reason(Bytes(1'025)); }), {"ring \"r1\"", "reason", "1025", "1024"});
-    ExpectRefused(check([](auto& o) { o.mutable_wait_for(); }), absl::StatusCode::kUnimplemented, ring::kNotServedYet,
-                  {"wait_for"});
+    const auto waits = [](auto& o) {
+      o.mutable_wait_for()->set_share(1);
+      o.mutable_wait_for()->mutable_timeout()->set_seconds(1);
+    };
+    EXPECT_EQ(check(waits).ok(), i != 1) << "only a DeleteRing does not wait: " << check(waits);
     const absl::Status expected_version = check([](auto& o) { o.mutable_expected_version()->set_revision(1); });
     EXPECT_EQ(expected_version.ok(), i != 0) << "only of a CreateRing it must be absent: " << expected_version;
   }
+}
+
+TEST(RequestChecks, AWaitIsForAShareAndATimeOfAChangeThatIsMade) {
+  const auto check = [](double share, int64_t seconds, int32_t nanos, bool validate_only = false) {
+    return With<v1::RemoveNodeRequest>([&](v1::RemoveNodeRequest& request) {
+      v1::MutationOptions& options = *request.mutable_options();
+      options.set_validate_only(validate_only);
+      options.mutable_wait_for()->set_share(share);
+      options.mutable_wait_for()->mutable_timeout()->set_seconds(seconds);
+      options.mutable_wait_for()->mutable_timeout()->set_nanos(nanos);
+    });
+  };
+  for (const double share : {std::numeric_limits<double>::denorm_min(), 0.5, 1.0}) EXPECT_TRUE(check(share, 1, 0).ok());
+  for (const double share : {0.0, -1.0, 1.0000001, 99.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    ExpectInvalid(check(share, 1, 0), {"ring \"r1\"", "wait_for.share is", "above 0 and at most 1"});
+  }
+  EXPECT_TRUE(check(1, 0, 1).ok());
+  EXPECT_TRUE(check(1, 600, 0).ok());
+  for (const auto& [seconds, nanos] : std::vector<std::pair<int64_t, int32_t>>{
+           {0, 0}, {600, 1}, {601, 0}, {-1, 0}, {0, -1}, {1, 1'000'000'000}, {INT64_MAX, 0}, {INT64_MIN, 0}}) {
+    ExpectInvalid(check(1, seconds, nanos), {"wait_for.timeout is", "at most 600 s"});
+  }
+  ExpectInvalid(check(1, 1, 0, true), {"wait_for", "validate_only"});
+  ExpectInvalid(With<v1::DeleteRingRequest>([](auto& request) {
+                  request.mutable_options()->mutable_wait_for()->set_share(1);
+                  request.mutable_options()->mutable_wait_for()->mutable_timeout()->set_seconds(1);
+                }),
+                {"wait_for", "DeleteRing"});
 }
 
 // --- Rings.

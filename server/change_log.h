@@ -4,6 +4,7 @@
 // Threads: self-synchronised; the lock is held to copy one pointer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +20,7 @@ namespace ringd::server {
 struct PublishedChange {
   std::string ring;
   ChangeRecord record;
+  std::chrono::steady_clock::time_point published{};  // not of one that is read from the store
 };
 
 class ChangeLog {

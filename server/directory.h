@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -126,6 +127,8 @@ struct DirectoryOptions {
   // Wall clock and randomness; they are arguments so that tests decide them.
   std::function<absl::Time()> clock = [] { return absl::Now(); };
   std::function<uint32_t()> random;  // REQUIRED
+  // When a change was published is told by this one.
+  std::function<std::chrono::steady_clock::time_point()> steady_clock = std::chrono::steady_clock::now;
   // Called by Commit, after publishing, with the names of the rings that moved. Must not call back into Commit.
   std::function<void(std::span<const std::string>)> on_published = [](std::span<const std::string>) {};
   // Called by Commit when the store begins to refuse writes, with why, and when it takes them again, with OK.

@@ -429,6 +429,7 @@ class Directory::Burst {
 
   void PublishAccepted(const std::vector<absl::Status>& outcomes) {
     std::vector<std::pair<std::string, RingStatePtr>> changed;
+    const std::chrono::steady_clock::time_point published = directory_.options_.steady_clock();
     for (size_t i = 0; i < writes_.size(); i++) {
       if (!outcomes[i].ok()) continue;
       if (auto* put = std::get_if<PutRing>(&writes_[i])) {
@@ -436,7 +437,8 @@ class Directory::Burst {
         // Watchers are not told of these, and the log holds many changes.
         put->change.movement = {};
         put->change.warnings = {};
-        after_[i]->log->Append(std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change)}));
+        after_[i]->log->Append(
+            std::make_shared<const PublishedChange>(PublishedChange{name, std::move(put->change), published}));
         changed.emplace_back(name, after_[i]);
       } else {
         const Tombstone& tombstone = std::get<DropRing>(writes_[i]).tombstone;

@@ -29,6 +29,7 @@
 #include "server/transport.h"
 #include "server/version_waits.h"
 #include "server/watch_hub.h"
+#include "server/watch_metrics.h"
 #include "server/watchers.h"
 #include "server/write_queue.h"
 #include "spdlog/spdlog.h"
@@ -69,6 +70,7 @@ struct Server::Parts {
   std::unique_ptr<Authorizer> authorizer;
   std::unique_ptr<Directory> directory;
   std::unique_ptr<WatchHub> hub;
+  WatchMetrics watch_metrics;
   std::unique_ptr<Watchers> watchers;
   std::unique_ptr<AppliedWaits> applied_waits;
   std::unique_ptr<VersionWaits> waits;
@@ -112,8 +114,11 @@ absl::Status Server::Parts::OpenDirectory() {
                                    WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
                                                      .max_watches_per_connection = options.max_watches_per_connection,
                                                      .max_watches = options.max_watches});
-  watchers = std::make_unique<Watchers>(*directory,
-                                        [this](std::span<const uint64_t> places) { applied_waits->Reached(places); });
+  watchers = std::make_unique<Watchers>(
+      *directory,
+      Watchers::Options{.on_reached = [this](std::span<const uint64_t> places) { applied_waits->Reached(places); },
+                        .on_applied = [this](std::chrono::nanoseconds duration) { watch_metrics.Applied(duration); }});
+  watch_metrics.Attach(*watchers);
   applied_waits = std::make_unique<AppliedWaits>(*directory, *watchers);
   waits = std::make_unique<VersionWaits>(*directory);
   writes = std::make_unique<WriteQueue>(*directory);
@@ -142,6 +147,7 @@ void Server::Parts::SetUpMetrics() {
   if (certificates != nullptr) AddCertificateMetrics();
   metrics->Add(*store);
   metrics->Add(service->rpcs());
+  metrics->Add(watch_metrics);
   metrics->Add(process);
 }
 

@@ -1,6 +1,7 @@
 #include "server/watcher_pages.h"
 
 #include <charconv>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,8 @@ absl::Status AnswerReportWatch(const v1::ReportWatchRequest& request, Watchers& 
   for (const v1::HeldRing& held : request.applied()) {
     positions.emplace_back(held.ring(), FromProto(held.position().version()));
   }
-  return watchers.Report(request.watcher(), positions);
+  const auto ago = std::chrono::seconds(request.ago().seconds()) + std::chrono::nanoseconds(request.ago().nanos());
+  return watchers.Report(request.watcher(), positions, ago);
 }
 
 absl::Status AnswerListWatchers(const Directory& directory, const Watchers& watchers,

@@ -18,13 +18,13 @@ void Watchers::Add(const std::shared_ptr<const WatchedRings>& rings, Watcher wat
   {
     const MutexLock lock(mutex_);
     if (!watcher.name.empty()) {
-      Named& named = named_[watcher.name];
+      Named& named = named_.try_emplace(watcher.name, Named{.since = options_.clock()}).first->second;
       named.watches++;
       reached = Reselect(named, [&watcher](Selections& selections) { selections.Add(watcher.selector); });
     }
     streams_.emplace(rings.get(), std::make_shared<const Stream>(Stream{++streams_ever_, rings, std::move(watcher)}));
   }
-  if (!reached.empty()) on_reached_(reached);
+  if (!reached.empty()) options_.on_reached(reached);
 }
 
 void Watchers::Remove(const WatchedRings* rings) {
@@ -40,17 +40,29 @@ void Watchers::Remove(const WatchedRings* rings) {
     }
     streams_.erase(stream);
   }
-  if (!reached.empty()) on_reached_(reached);
+  if (!reached.empty()) options_.on_reached(reached);
 }
 
-absl::Status Watchers::Report(const std::string& name, Positions positions) {
-  std::vector<const Positions::value_type*> there;
+std::vector<Watchers::Reported> Watchers::ThoseThere(Positions positions) const {
+  std::vector<Reported> there;
   there.reserve(positions.size());
-  for (const auto& position : positions) {
-    const auto state = directory_.Find(position.first);
-    if (state.ok() && position.second <= (*state)->head.version) there.push_back(&position);
+  for (const auto& [ring, version] : positions) {
+    const auto state = directory_.Find(ring);
+    if (!state.ok() || version > (*state)->head.version) continue;
+    Reported& reported = there.emplace_back(Reported{ring, version, std::nullopt});
+    if (version.epoch != (*state)->head.version.epoch) continue;
+    if (const auto change = (*state)->log->Get(version.revision); change != nullptr) {
+      reported.published = change->published;
+    }
   }
+  return there;
+}
+
+absl::Status Watchers::Report(const std::string& name, Positions positions, Clock::duration ago) {
+  const std::vector<Reported> there = ThoseThere(positions);
+  const Clock::time_point applied_at = options_.clock() - ago;
   AppliedTallies::Ids reached;
+  std::vector<Clock::duration> taken;
   {
     const MutexLock lock(mutex_);
     const auto it = named_.find(name);
@@ -59,18 +71,48 @@ absl::Status Watchers::Report(const std::string& name, Positions positions) {
                          fmt::format("no Watch has the name {}", ring::Quote(name)));
     }
     Named& named = it->second;
-    for (const auto* position : there) {
-      const auto& [ring, version] = *position;
+    for (const auto& [ring, version, published] : there) {
       if (!named.selections.Selects(ring)) continue;
       ring::Version& applied = named.applied[ring];
       if (version <= applied) continue;
       tallies_.Moved(ring, applied, version, reached);
       applied = version;
+      if (published.has_value() && *published >= named.since) taken.push_back(applied_at - *published);
     }
     if (named.applied.size() > named.most_applied) DropGone(named);
   }
-  if (!reached.empty()) on_reached_(reached);
+  if (!reached.empty()) options_.on_reached(reached);
+  for (const Clock::duration duration : taken) options_.on_applied(std::max(duration, Clock::duration::zero()));
   return absl::OkStatus();
+}
+
+WatchCensus Watchers::Census() const {
+  constexpr int kAtATime = 256;
+  WatchCensus census;
+  std::map<std::string, std::optional<ring::Version>> heads;
+  const auto head_of = [&](const std::string& ring) -> const std::optional<ring::Version>& {
+    const auto [head, is_new] = heads.try_emplace(ring);
+    if (is_new) {
+      if (const auto state = directory_.Find(ring); state.ok()) head->second = (*state)->head.version;
+    }
+    return head->second;
+  };
+  std::string last;  // a name is not empty
+  while (true) {
+    const MutexLock lock(mutex_);
+    auto it = named_.upper_bound(last);
+    for (int i = 0; i < kAtATime && it != named_.end(); i++, ++it) {
+      const auto& [name, named] = *it;
+      census.names++;
+      if (named.applied.empty()) census.silent++;
+      for (const auto& [ring, applied] : named.applied) {
+        const std::optional<ring::Version>& head = head_of(ring);
+        if (head.has_value() && named.selections.Selects(ring)) census.lags.push_back(Behind(*head, applied));
+      }
+      last = name;
+    }
+    if (it == named_.end()) return census;
+  }
 }
 
 void Watchers::Follow(const std::string& ring, const AppliedTallies::OfRing& tallies) {

@@ -12,6 +12,7 @@
 // position. List looks at every stream, and goes through its rings only as far as they may be on the page.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -83,20 +84,35 @@ struct AppliedOutcome {
   bool reached = false;              // the share has
 };
 
+// The names at one moment. A lag is that of a name in a ring of which it has reported a version.
+struct WatchCensus {
+  size_t names = 0;
+  size_t silent = 0;  // have reported nothing
+  std::vector<uint64_t> lags;
+};
+
 class Watchers {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // How many names an AppliedOutcome tells.
   static constexpr size_t kMaxLagging = 100;
 
   using Positions = std::span<const std::pair<std::string, ring::Version>>;
 
-  // Told, by any thread and not under the lock, the ids of tallies that are followed and reached.
-  using OnReached = std::function<void(std::span<const uint64_t>)>;
+  // What is told is told by any thread, not under the lock.
+  struct Options {
+    // The ids of tallies that are followed and reached.
+    std::function<void(std::span<const uint64_t>)> on_reached = [](std::span<const uint64_t>) {};
+    // A name applied a version so long after it was published. Told of the version that a report brings the name to, if
+    // that was published while the name watched and is in the ring's window.
+    std::function<void(Clock::duration)> on_applied = [](Clock::duration) {};
+    // The clock of DirectoryOptions::steady_clock.
+    std::function<Clock::time_point()> clock = Clock::now;
+  };
 
   // The directory must outlive this.
-  explicit Watchers(
-      const Directory& directory, OnReached on_reached = [](std::span<const uint64_t>) {})
-      : directory_(directory), on_reached_(std::move(on_reached)) {}
+  Watchers(const Directory& directory, Options options) : directory_(directory), options_(std::move(options)) {}
 
   // A stream has begun, or is over. Nothing when it was not there.
   void Add(const std::shared_ptr<const WatchedRings>& stream, Watcher watcher);
@@ -104,11 +120,14 @@ class Watchers {
 
   // A watcher of that name has applied these versions. Within an epoch the highest counts. Passed over: a ring that
   // none of its Watches selects, or that is not there, and a version that the ring has not reached. NOT_FOUND when no
-  // Watch has the name.
-  absl::Status Report(const std::string& name, Positions positions);
+  // Watch has the name. `ago` is how long since they were applied.
+  absl::Status Report(const std::string& name, Positions positions, Clock::duration ago = {});
 
   // The first rows after `after`, `max` at most, in order of their keys; of one ring alone where that is named.
   std::vector<WatcherRow> List(const std::optional<std::string>& ring, const WatcherRow::Key& after, size_t max) const;
+
+  // A few hundred names are looked at at a time: names that come and go meanwhile may be missed.
+  WatchCensus Census() const;
 
   // Counts who has applied these versions of the ring, and keeps count from now on. REQUIRES tallies that count nobody
   // yet.
@@ -127,6 +146,7 @@ class Watchers {
   using StreamPtr = std::shared_ptr<const Stream>;
   // All Watches that gave one name.
   struct Named {
+    Clock::time_point since;
     size_t watches = 0;
     Selections selections;                         // of all of them
     std::map<std::string, ring::Version> applied;  // by ring
@@ -136,6 +156,13 @@ class Watchers {
     ring::Version AppliedOf(const std::string& ring) const;
   };
 
+  // A version that is reported, of a ring that is there and has reached it.
+  struct Reported {
+    const std::string& ring;
+    ring::Version version;
+    std::optional<Clock::time_point> published;  // absent = not known any more
+  };
+  std::vector<Reported> ThoseThere(Positions positions) const;
   void DropGone(Named& named) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Does `edit` to the selections of a name, and lets the tallies count what it comes to select or no longer does.
   template <class Edit>
@@ -144,7 +171,7 @@ class Watchers {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Directory& directory_;
-  const OnReached on_reached_;
+  const Options options_;
 
   mutable Mutex mutex_;
   uint64_t streams_ever_ ABSL_GUARDED_BY(mutex_) = 0;

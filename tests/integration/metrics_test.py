@@ -113,6 +113,30 @@ class MetricsTest(ProcessCase):
             self.assertEqual(sum(value for labels, value in page.series[name].items()
                                  if set(method.items()) <= set(labels)), 1, "nothing is in flight")
 
+    def test_reports(self):
+        """What named watchers report: how far they are behind at the scrape, and the time from publish to applied."""
+        self.start()
+        version = self.client.make_ring("r", ["a"])
+        for name in ("w1", "w2", "w3", ""):
+            self.watch(self.client, "r", name=name).wait_in_sync()
+
+        def report(name, version, ago=0):
+            applied = [pb.HeldRing(ring="r", position=pb.WatchPosition(version=version))]
+            self.client.ReportWatch(watcher=name, applied=applied, ago={"seconds": ago})
+        report("w1", version)
+        report("w2", version)
+        self.assertEqual(self.scrape().get("ringd_watch_applied_duration_seconds_count"), 0, "published before they came")
+        version = self.client.add("r", "b").version
+        report("w2", version)
+        report("w3", version, ago=3600)
+        page = self.scrape()
+        self.assertEqual((page.get("ringd_watch_names"), page.get("ringd_watch_silent_names")), (3, 0))
+        self.assertEqual(page.get("ringd_watch_lag_revisions_count"), 3)
+        self.assertEqual(page.get("ringd_watch_lag_revisions_bucket", le="0"), 2)
+        self.assertEqual(page.get("ringd_watch_lag_revisions_bucket", le="1"), 3)
+        self.assertEqual(page.get("ringd_watch_applied_duration_seconds_count"), 2)
+        self.assertEqual(page.get("ringd_watch_applied_duration_seconds_bucket", le="0.001") >= 1, True)
+
     def test_watches(self):
         """Watchers are counted while they watch; their messages and their end by code; a rewound one is counted."""
         self.start()

@@ -94,7 +94,8 @@ class AppliedWaitsTest : public ::testing::Test {
   }
 
   TestDirectory directory_;
-  Watchers watchers_{*directory_, [this](std::span<const uint64_t> places) { waits_->Reached(places); }};
+  Watchers watchers_{*directory_,
+                     {.on_reached = [this](std::span<const uint64_t> places) { waits_->Reached(places); }}};
   std::optional<AppliedWaits> waits_{std::in_place, *directory_, watchers_};
 };
 

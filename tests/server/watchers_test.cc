@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/server/test_directory.h"
+#include "tests/support/shared.h"
 
 namespace ringd::server {
 namespace {
@@ -42,9 +43,10 @@ class WatchersTest : public ::testing::Test {
     watchers_.Add(stream, {.name = name, .peer = "p", .since = absl::UnixEpoch(), .selector = selector});
     return stream;
   }
-  absl::Status Report(const std::string& name, const std::string& ring, ring::Version version) {
+  absl::Status Report(const std::string& name, const std::string& ring, ring::Version version,
+                      Watchers::Clock::duration ago = {}) {
     const std::pair<std::string, ring::Version> position{ring, version};
-    return watchers_.Report(name, std::span(&position, 1));
+    return watchers_.Report(name, std::span(&position, 1), ago);
   }
   // ring/name/stream, and where they are known the versions: sent, then applied.
   static std::string Text(const WatcherRow& row) {
@@ -68,8 +70,12 @@ class WatchersTest : public ::testing::Test {
     return text;
   }
 
-  TestDirectory directory_;
-  Watchers watchers_{*directory_};
+  Watchers::Clock::time_point now_;
+  support::Shared<std::vector<Watchers::Clock::duration>> taken_;  // from publish to applied
+  TestDirectory directory_{DirectoryOptions{.steady_clock = [this] { return now_; }}};
+  Watchers watchers_{*directory_,
+                     {.on_applied = [this](auto taken) { taken_.Update([taken](auto& all) { all.push_back(taken); }); },
+                      .clock = [this] { return now_; }}};
 };
 
 TEST_F(WatchersTest, AreListedByRingThenNameThenStream) {
@@ -246,6 +252,53 @@ TEST(Behind, CountsRevisionsOfTheEpochAndAllOfThemWhereThereIsNone) {
   EXPECT_EQ(Behind({2, 9}, ring::Version{2, 10}), 0u) << "heard of after the ring was looked at";
   EXPECT_EQ(Behind({2, 9}, ring::Version{1, 8}), 9u);
   EXPECT_EQ(Behind({2, 9}, std::nullopt), 9u);
+}
+
+using std::chrono::seconds;
+
+TEST_F(WatchersTest, TheTimeToAppliedIsThatFromPublishLessHowLongAgoItWas) {
+  const auto stream = Watch("a", kAll);
+  directory_.Make("r");
+  now_ += seconds(7);
+  ASSERT_TRUE(Report("a", "r", {1, 1}).ok());
+  directory_.Do(Add("r", "n1"));
+  now_ += seconds(9);
+  ASSERT_TRUE(Report("a", "r", {1, 2}, seconds(5)).ok());
+  directory_.Do(Add("r", "n2"));
+  ASSERT_TRUE(Report("a", "r", {1, 3}, seconds(5)).ok());
+  EXPECT_THAT(taken_.Get(), ElementsAre(seconds(7), seconds(4), seconds(0))) << "never before it was published";
+}
+
+TEST_F(WatchersTest, TheTimeToAppliedIsToldOnceOfTheVersionThatAReportBringsANameTo) {
+  const auto stream = Watch("a", kAll);
+  const auto same = Watch("a", kAll);
+  directory_.Make("r");
+  now_ += seconds(1);
+  directory_->Commit(std::vector<Mutation>{Add("r", "n1"), Add("r", "n2")});
+  now_ += seconds(2);
+  for (const ring::Version version : {ring::Version{1, 3}, {1, 3}, {1, 1}}) {
+    ASSERT_TRUE(Report("a", "r", version).ok());
+  }
+  EXPECT_THAT(taken_.Get(), ElementsAre(seconds(2)));
+}
+
+// Else whoever begins to watch a ring that has long been as it is would seem to have taken as long.
+TEST_F(WatchersTest, WhatWasPublishedBeforeTheNameWatchedHasNoTimeToApplied) {
+  directory_.Make("r");
+  now_ += seconds(1);
+  const auto stream = Watch("a", kAll);
+  ASSERT_TRUE(Report("a", "r", {1, 1}).ok());
+  EXPECT_THAT(taken_.Get(), IsEmpty());
+}
+
+TEST_F(WatchersTest, WhatIsNoLongerInTheWindowHasNoTimeToApplied) {
+  const auto stream = Watch("a", kAll);
+  directory_.Make("r", {"n1"});
+  directory_.ChangeUpTo("r", "n1", ChangeLog::kMaxChanges + 10);
+  ASSERT_TRUE(Report("a", "r", {1, 3}).ok());
+  EXPECT_THAT(taken_.Get(), IsEmpty());
+  ASSERT_TRUE(Report("a", "r", {1, 100}).ok());
+  EXPECT_THAT(taken_.Get(), ElementsAre(seconds(0)));
 }
 
 TEST_F(WatchersTest, StreamsComeGoReportAndAreListedAtOnce) {

@@ -43,9 +43,19 @@ ExitCode AskFor(const ApplyOptions& options, const NodeDifference& difference) {
   return Confirm(options.mutation, "apply, where it removes nodes,", question, "y");
 }
 
+// Waits for the watchers of a ring that the file does not change: so a command that found too few of them can be given
+// again. Going back to the version that the ring is at changes nothing, and waits.
+ExitCode AwaitAsItIs(Session& session, const std::string& ring, const MutationFlags& flags, const ChangeWords& words) {
+  v1::RestoreVersionRequest request;
+  request.set_ring(ring);
+  *request.mutable_version() = *flags.if_version;
+  return Mutate(session, &v1::Directory::Stub::RestoreVersion, request, flags, words);
+}
+
 }  // namespace
 
 ExitCode Apply(Session& session, const ApplyOptions& options) {
+  if (const ExitCode usage = CheckWait(options.mutation); usage != ExitCode::kOk) return usage;
   RingComparison comparison;
   ExitCode code = ReadNodeFile(options.file, &comparison.file);
   if (code != ExitCode::kOk) return code;
@@ -69,11 +79,11 @@ ExitCode Apply(Session& session, const ApplyOptions& options) {
   const NodeDifference& difference = comparison.difference;
   const ChangeWords words{fmt::format("nodes of ring {}", Quoted(options.ring)),
                           fmt::format("changed ({})", CountText(difference))};
+  if (difference.nodes.empty() && flags.wait_for) return AwaitAsItIs(session, options.ring, flags, words);
   if (difference.nodes.empty()) {
     const v1::ApplyChangesResponse response = Unchanged(comparison.ring);
-    PrintOutcome({&response, &response.version(), &response.previous_version(), nullptr, nullptr}, words,
-                 session.options);
-    return ExitCode::kOk;
+    return PrintOutcome({&response, &response.version(), &response.previous_version(), nullptr, nullptr}, words,
+                        session.options);
   }
   code = AskFor(options, difference);
   if (code != ExitCode::kOk) return code;

@@ -1,5 +1,6 @@
 #include "client/ringctl/argument_values.h"
 
+#include <absl/strings/numbers.h>
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
@@ -56,6 +57,17 @@ absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text) 
         fmt::format("timeout {} is no duration from 1ms to 24h, such as 5s or 500ms", Quoted(text)));
   }
   return absl::ToChronoMilliseconds(duration);
+}
+
+absl::StatusOr<double> ParseShare(const std::string& text) {
+  double percent = 0;
+  const bool is_decimal =
+      !text.empty() && text.find_first_not_of("0123456789.") == text.size() - 1 && text.back() == '%';
+  if (is_decimal && absl::SimpleAtod(text.substr(0, text.size() - 1), &percent) && percent > 0 && percent <= 100) {
+    return percent / 100;
+  }
+  return absl::InvalidArgumentError(
+      fmt::format("wait-for {} is no percentage above 0% and up to 100%, such as 99%", Quoted(text)));
 }
 
 absl::StatusOr<std::chrono::milliseconds> ParseAge(std::string_view what, const std::string& text) {

@@ -27,6 +27,9 @@ absl::StatusOr<uint64_t> ParsePosition(std::string_view what, const std::string&
 // ParseTimeout reads a duration above 0 and up to a day, such as "5s", "1m30s" or "500ms"; a number alone is seconds.
 absl::StatusOr<std::chrono::milliseconds> ParseTimeout(const std::string& text);
 
+// ParseShare reads a percentage above 0 and up to 100, such as "99%" or "99.5%", as a part of 1.
+absl::StatusOr<double> ParseShare(const std::string& text);
+
 // ParseAge reads a duration such as "720h" or "90m", in whole milliseconds.
 absl::StatusOr<std::chrono::milliseconds> ParseAge(std::string_view what, const std::string& text);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <google/protobuf/util/time_util.h>
 
 #include <map>
 #include <vector>
@@ -50,11 +49,6 @@ std::string SettingsText(const v1::RingDelta& delta) {
     parts.emplace_back("history_limits");
   }
   return fmt::format("settings: {}", fmt::join(parts, ", "));
-}
-
-std::string TimeText(google::protobuf::Timestamp time, Format format) {
-  if (format != Format::kTsv) time.set_nanos(0);
-  return google::protobuf::util::TimeUtil::ToString(time);
 }
 
 }  // namespace

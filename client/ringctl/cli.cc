@@ -83,6 +83,13 @@ CommandLine::CommandLine() {
   AddLookup();
   AddVerify();
   AddWatch();
+  AddCommand(
+      tree_.root(), "watchers", "tell who watches a ring, or any, at which version and how far behind", {"RING"},
+      [this](const Words& words) {
+        Session session(global_);
+        return Watchers(session, words.empty() ? "" : words[0]);
+      },
+      LastWord::kOptional);
   AddCommand(tree_.root(), "status", "health, build and rings of every endpoint", {},
              [this](const Words&) { return Status(global_); });
   AddCompletion();
@@ -188,6 +195,7 @@ void CommandLine::AddNodeCommands() {
   tree_.SetFooter(remove, kRemoveFooter);
   for (Node* changing : {add, update, remove}) {
     AddMutationFlags(tree_, changing, &mutation_);
+    AddWaitFlags(tree_, changing, &mutation_);
     AddIfVersion(tree_, changing, &mutation_);
   }
   for (Node* taking : {update, remove}) {
@@ -207,6 +215,7 @@ void CommandLine::AddApply() {
   AddText(tree_, apply, {"-f,--file", "FILE", "the nodes as they shall be, in YAML or JSON; `-` is stdin"},
           &apply_.file);
   AddMutationFlags(tree_, apply, &mutation_);
+  AddWaitFlags(tree_, apply, &mutation_);
   AddIfVersion(tree_, apply, &mutation_);
   AddForce(apply, &mutation_, fmt::format("{}, or FILE has no nodes", kForceOfNodes));
   tree_.SetFooter(apply, kFileFooter);
@@ -267,6 +276,8 @@ void CommandLine::AddWatch() {
                              return Watch(global_, watch_);
                            });
   AddVersion(tree_, watch, "--from", &watch_.from, "the version that is held: changes since then come first");
+  AddText(tree_, watch, {"--name", "TEXT", "a name for `watchers`; the directory is told what has been printed"},
+          &watch_.name);
 }
 
 void CommandLine::AddCompletion() {

@@ -23,6 +23,13 @@ using Commands = std::map<const CLI::App*, Command>;
 // The word of a command, or the type of a flag, that shells complete with names of files.
 constexpr std::string_view kFileWord = "FILE";
 
+// The names of a command's words; one that may be left out is in brackets.
+std::string WordsText(const Command& command) {
+  Words words = command.words;
+  if (command.last == LastWord::kOptional) words.back() = fmt::format("[{}]", words.back());
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
 // UsageFormatter writes the words of a command into its usage line.
 class UsageFormatter : public CLI::Formatter {
  public:
@@ -33,7 +40,7 @@ class UsageFormatter : public CLI::Formatter {
     if (command == commands_->end()) return fmt::format("Usage: {} COMMAND ... [FLAGS]\n", name);
     const char* more = command->second.last == LastWord::kRepeats ? "..." : "";
     const char* space = command->second.words.empty() ? "" : " ";
-    return fmt::format("Usage: {}{}{}{} [FLAGS]\n", name, space, fmt::join(command->second.words, " "), more);
+    return fmt::format("Usage: {}{}{}{} [FLAGS]\n", name, space, WordsText(command->second), more);
   }
 
  private:
@@ -172,15 +179,16 @@ const CLI::App* Splitter::Descend(const std::string& word) const {
 
 // Throws UsageError when the words are not as many as the command has.
 void CheckNumber(const Command& command, const std::string& name, const Words& words) {
-  const std::size_t least = command.words.size();
-  const std::string wanted = least == 0 ? "no argument" : fmt::format("{}", fmt::join(command.words, " "));
+  const std::size_t most = command.words.size();
+  const std::size_t least = most - (command.last == LastWord::kOptional ? 1 : 0);
+  const std::string wanted = most == 0 ? "no argument" : WordsText(command);
   if (words.size() < least) {
     throw UsageError{
         fmt::format("too few arguments: {} takes {}, {} is missing", name, wanted, command.words[words.size()]), ""};
   }
-  if (words.size() > least && command.last != LastWord::kRepeats) {
+  if (words.size() > most && command.last != LastWord::kRepeats) {
     throw UsageError{
-        fmt::format("too many arguments: {} takes {}, and {} is left over", name, wanted, Quoted(words[least])), ""};
+        fmt::format("too many arguments: {} takes {}, and {} is left over", name, wanted, Quoted(words[most])), ""};
   }
 }
 

@@ -20,8 +20,9 @@ namespace ringd::ctl {
 
 using Words = std::vector<std::string>;
 
-// What is to know of the last word of a command: whether it comes again, or names what the command makes.
-enum class LastWord { kOnce, kRepeats, kIsNew };
+// What is to know of the last word of a command: whether it comes again, may be left out, or names what the command
+// makes.
+enum class LastWord { kOnce, kRepeats, kOptional, kIsNew };
 
 // Command is a verb with what stands behind it. CLI11 gets the flags alone: the words (names, keys) are the users' own
 // and may be anything, also the name of a verb, "[a,b]" or "++", which CLI11 would read as something else.

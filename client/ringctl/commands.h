@@ -76,8 +76,12 @@ ExitCode Lookup(Session& session, const LookupOptions& options);
 ExitCode Verify(Session& session, const VerifyOptions& options);
 
 // Watch prints what happens to a ring, a line an event, until it is interrupted or refused for good. It reconnects
-// for ever, the first time included, and goes on from where it was.
+// for ever, the first time included, and goes on from where it was. With a name it tells the directory what it printed.
 ExitCode Watch(const GlobalOptions& global, const WatchOptions& options);
+
+// Watchers tells who watches a ring, or any where `ring` is empty: ring, name, peer, versions sent, applied and of the
+// ring, how many revisions behind, since when.
+ExitCode Watchers(Session& session, const std::string& ring);
 
 // Status asks every endpoint for its health, build and rings; kOk only if all serve.
 ExitCode Status(const GlobalOptions& global);

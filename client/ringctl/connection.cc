@@ -42,10 +42,10 @@ grpc::Status Connection::Unreachable(Clock::time_point deadline) const {
   return {grpc::StatusCode::UNAVAILABLE, fmt::format("cannot reach ringd at {}", fmt::join(endpoints_, ", "))};
 }
 
-grpc::Status Connection::Run(const google::protobuf::Message& request, const Attempt& attempt) {
+grpc::Status Connection::Run(const google::protobuf::Message& request, Clock::time_point deadline,
+                             const Attempt& attempt) {
   grpc::Status unfit = CheckWire(request);
   if (!unfit.ok()) return unfit;
-  const auto deadline = NewDeadline();
   Backoff backoff({.first = milliseconds(50), .longest = milliseconds(1000)}, SystemRandom());
   grpc::Status unavailable;
   while (true) {

@@ -32,12 +32,13 @@ class Connection {
   // REQUIRES: `endpoints` is not empty.
   Connection(std::vector<std::string> endpoints, Security security, std::chrono::milliseconds timeout);
 
-  // Call sends a request once it has passed CheckWire, and waits for the answer.
+  // Call sends a request once it has passed CheckWire, and waits for the answer: so much longer than the timeout as the
+  // directory is asked to take.
   template <typename Request, typename Response>
   Answer<Response> Call(grpc::Status (v1::Directory::Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                        const Request& request) {
+                        const Request& request, std::chrono::milliseconds longer = {}) {
     Answer<Response> answer;
-    answer.status = Run(request, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
+    answer.status = Run(request, NewDeadline() + longer, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
       answer.value.Clear();
       return (stub.*method)(&context, request, &answer.value);
     });
@@ -50,7 +51,7 @@ class Connection {
                                   grpc::ClientContext*, const Request&),
                               const Request& request) {
     Answer<Response> answer;
-    answer.status = Run(request, [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
+    answer.status = Run(request, NewDeadline(), [&](v1::Directory::Stub& stub, grpc::ClientContext& context) {
       answer.value.Clear();
       const auto reader = (stub.*method)(&context, request);
       for (Response part; reader->Read(&part);) answer.value.MergeFrom(part);
@@ -68,7 +69,7 @@ class Connection {
  private:
   using Attempt = std::function<grpc::Status(v1::Directory::Stub&, grpc::ClientContext&)>;
 
-  grpc::Status Run(const google::protobuf::Message& request, const Attempt& attempt);
+  grpc::Status Run(const google::protobuf::Message& request, Clock::time_point deadline, const Attempt& attempt);
   // Why no endpoint was reached: UNAUTHENTICATED when it is for TLS.
   grpc::Status Unreachable(Clock::time_point deadline) const;
   // OK when there is a stub.

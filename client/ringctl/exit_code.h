@@ -11,6 +11,7 @@ enum class ExitCode {
   kUnreachable = 3,   // no server was reached, or what was asked for did not come in time
   kDenied = 4,        // permission or TLS
   kCannotTell = 5,    // they have no answer: the server said no, or a node cannot become what the file of `diff` says
+  kNotApplied = 6,    // of --wait-for: the change was made, and too few watchers had applied it when the waiting ended
   kInterrupted = 130  // Ctrl-C
 };
 

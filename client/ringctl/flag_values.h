@@ -66,6 +66,15 @@ inline void AddMutationFlags(CommandTree& tree, CommandTree::Node* node, Mutatio
   CommandTree::AddSwitch(node, "-y,--yes", &flags->yes, "do not ask; what asks nothing takes it too");
 }
 
+// Of all that change something, but what deletes.
+inline void AddWaitFlags(CommandTree& tree, CommandTree::Node* node, MutationFlags* flags) {
+  tree.AddFlag(node,
+               {"--wait-for", "PERCENT", "wait until that part of the named watchers has applied it, such as 99%"},
+               [flags](const std::string& text) { return Assign(ParseShare(text), &flags->wait_for); });
+  tree.AddFlag(node, {"--wait-timeout", "TIME", "how long; exit code 6 when too few have by then [5s]"},
+               [flags](const std::string& text) { return Assign(ParseTimeout(text), &flags->wait_timeout); });
+}
+
 inline void AddIfVersion(CommandTree& tree, CommandTree::Node* node, MutationFlags* flags) {
   AddVersion(tree, node, "--if-version", &flags->if_version, "only if the ring is at this version");
 }

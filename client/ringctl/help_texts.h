@@ -17,7 +17,9 @@ inline constexpr char kFooter[] =
     "  ringctl watch cache -o json\n"
     "\n"
     "Exit codes: 0 ok, 1 the server said no, 2 wrong usage, 3 no server reached in time, 4 permission or TLS. Of diff\n"
-    "and verify: 0 the same, 1 it differs, or keys moved, 5 the server said no.\n"
+    "and verify: 0 the same, 1 it differs, or keys moved, 5 the server said no. Of --wait-for: 6 made, and too few "
+    "watchers\n"
+    "have applied it.\n"
     "The flags above work after the command too. `ringctl COMMAND --help` tells more.";
 
 inline constexpr char kForceOfNodes[] =

@@ -147,9 +147,12 @@ ExitCode AddNodes(Session& session, const RingImportOptions& options, const Impo
   MutationFlags flags = options.ring.mutation;
   flags.if_version = created.version();
   v1::ApplyChangesResponse response;
-  for (v1::ApplyChangesRequest& request : AddAll(imported, options.ring.ring)) {
-    FillOptions(flags, request.mutable_options());
-    Answer<v1::ApplyChangesResponse> answer = session.connection.Call(&v1::Directory::Stub::ApplyChanges, request);
+  std::vector<v1::ApplyChangesRequest> requests = AddAll(imported, options.ring.ring);
+  for (v1::ApplyChangesRequest& request : requests) {
+    const MutationFlags of_this = &request == &requests.back() ? flags : WithoutWait(flags);
+    FillOptions(of_this, request.mutable_options());
+    Answer<v1::ApplyChangesResponse> answer =
+        session.connection.Call(&v1::Directory::Stub::ApplyChanges, request, WaitTime(of_this));
     if (!answer.status.ok()) {
       return ReportStatus(answer.status, TakeBack(session, options.ring.ring, *flags.if_version));
     }
@@ -159,8 +162,8 @@ ExitCode AddNodes(Session& session, const RingImportOptions& options, const Impo
   MutationOutcome outcome{&response, &response.version(), &created.version(), nullptr, nullptr};
   outcome.warnings.assign(created.warnings().begin(), created.warnings().end());
   outcome.warnings.insert(outcome.warnings.end(), response.warnings().begin(), response.warnings().end());
-  PrintOutcome(outcome, {ring, fmt::format("imported, {}", NodesText(imported))}, session.options);
-  return ExitCode::kOk;
+  if (response.has_wait_result()) outcome.wait = &response.wait_result();
+  return PrintOutcome(outcome, {ring, fmt::format("imported, {}", NodesText(imported))}, session.options);
 }
 
 // Whether the ring is there, and may be: Redis goes on moving its slots, so that they are imported time and again.
@@ -186,7 +189,7 @@ ExitCode ImportSlots(Session& session, const RingImportOptions& options, const I
   if (!is_there) {
     v1::CreateRingRequest create = imported.settings;
     create.set_ring(options.ring.ring);
-    FillOptions(flags, create.mutable_options());
+    FillOptions(WithoutWait(flags), create.mutable_options());
     const Answer<v1::CreateRingResponse> created = session.connection.Call(&v1::Directory::Stub::CreateRing, create);
     if (!created.status.ok()) return ReportStatus(created.status);
     if (flags.dry_run) return PrintPlan(imported, created.value, session.options);
@@ -199,7 +202,7 @@ ExitCode ImportSlots(Session& session, const RingImportOptions& options, const I
   request.mutable_slot_owners()->Assign(imported.slot_owners.begin(), imported.slot_owners.end());
   const ExitCode code = Mutate(session, &v1::Directory::Stub::ImportSlots, std::move(request), flags,
                                {ring, fmt::format("imported, {}", NodesText(imported))});
-  if (code == ExitCode::kOk || is_there) return code;
+  if (code == ExitCode::kOk || code == ExitCode::kNotApplied || is_there) return code;
   if (const std::string stays = TakeBack(session, options.ring.ring, *flags.if_version); !stays.empty()) Notice(stays);
   return code;
 }
@@ -207,6 +210,7 @@ ExitCode ImportSlots(Session& session, const RingImportOptions& options, const I
 }  // namespace
 
 ExitCode RingImport(Session& session, const RingImportOptions& options) {
+  if (const ExitCode usage = CheckWait(options.ring.mutation); usage != ExitCode::kOk) return usage;
   ImportedRing imported;
   const ExitCode code = ReadImport(options, &imported);
   if (code != ExitCode::kOk) return code;
@@ -214,8 +218,11 @@ ExitCode RingImport(Session& session, const RingImportOptions& options) {
   if (!imported.ranges.empty() || !imported.slot_owners.empty()) return ImportSlots(session, options, imported);
   v1::CreateRingRequest request = imported.settings;
   request.set_ring(options.ring.ring);
-  FillOptions(options.ring.mutation, request.mutable_options());
-  const Answer<v1::CreateRingResponse> created = session.connection.Call(&v1::Directory::Stub::CreateRing, request);
+  // The last of the changes waits.
+  const MutationFlags flags = imported.nodes.empty() ? options.ring.mutation : WithoutWait(options.ring.mutation);
+  FillOptions(flags, request.mutable_options());
+  const Answer<v1::CreateRingResponse> created =
+      session.connection.Call(&v1::Directory::Stub::CreateRing, request, WaitTime(flags));
   if (!created.status.ok()) return ReportStatus(created.status);
   if (options.ring.mutation.dry_run) {
     const ExitCode fits = PrintPlan(imported, created.value, session.options);
@@ -227,10 +234,10 @@ ExitCode RingImport(Session& session, const RingImportOptions& options) {
   const v1::CreateRingResponse& response = created.value;
   MutationOutcome outcome{&response, &response.version(), nullptr, nullptr, nullptr};
   outcome.warnings.assign(response.warnings().begin(), response.warnings().end());
-  PrintOutcome(outcome,
-               {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))},
-               session.options);
-  return ExitCode::kOk;
+  if (response.has_wait_result()) outcome.wait = &response.wait_result();
+  return PrintOutcome(
+      outcome, {fmt::format("ring {}", Quoted(options.ring.ring)), fmt::format("imported, {}", NodesText(imported))},
+      session.options);
 }
 
 }  // namespace ringd::ctl

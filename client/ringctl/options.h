@@ -32,6 +32,8 @@ struct MutationFlags {
   bool force = false;
   std::string reason;
   std::optional<v1::Version> if_version;
+  std::optional<double> wait_for;                         // share of the watchers; absent = the answer does not wait
+  std::optional<std::chrono::milliseconds> wait_timeout;  // absent = 5 s
 };
 
 struct RingCreateOptions {
@@ -142,6 +144,7 @@ struct VerifyOptions {
 struct WatchOptions {
   std::string ring;
   std::optional<v1::Version> from;
+  std::string name;  // empty = none, and nothing is reported
 };
 
 }  // namespace ringd::ctl

@@ -57,6 +57,7 @@ void RingGroup::AddSettings(Node* node) {
             "weight of nodes that are added without one [100; 1 in a preset]");
   AddPairs(node, "--label", &create_.labels, "a label of the ring; may come again");
   AddMutationFlags(tree_, node, &mutation_);
+  AddWaitFlags(tree_, node, &mutation_);
 }
 
 void RingGroup::AddPlacement(Node* node) {
@@ -140,6 +141,7 @@ void RingGroup::AddUpdate(Node* ring, const AddCommand& add) {
       update, {"--history-age", "TIME", "how long records of changes are kept, such as 720h"},
       [this](const std::string& text) { return Assign(ParseAge("history-age", text), &update_.history_age); });
   AddMutationFlags(tree_, update, &mutation_);
+  AddWaitFlags(tree_, update, &mutation_);
   AddIfVersion(tree_, update, &mutation_);
 }
 
@@ -156,6 +158,7 @@ void RingGroup::AddRestore(Node* ring, const AddCommand& add) {
       LastWord::kOnce);
   AddVersion(tree_, restore, "--to", &restore_.to, "the version; `ringctl history RING` shows those that are kept");
   AddMutationFlags(tree_, restore, &mutation_);
+  AddWaitFlags(tree_, restore, &mutation_);
   AddIfVersion(tree_, restore, &mutation_);
   AddForce(restore, &mutation_, kForceOfNodes);
 }

@@ -85,6 +85,21 @@ Answer<v1::ListRingsResponse> ReadRings(Connection& connection, const std::strin
   return joined;
 }
 
+Answer<v1::ListWatchersResponse> ReadWatchers(Connection& connection, const std::string& ring) {
+  v1::ListWatchersRequest request;
+  request.set_ring(ring);
+  request.set_page_size(static_cast<int32_t>(kLargestPage));
+  Answer<v1::ListWatchersResponse> joined = connection.Call(&v1::Directory::Stub::ListWatchers, request);
+  while (joined.status.ok() && !joined.value.next_page_token().empty()) {
+    request.set_page_token(joined.value.next_page_token());
+    Answer<v1::ListWatchersResponse> page = connection.Call(&v1::Directory::Stub::ListWatchers, request);
+    joined.status = page.status;
+    joined.value.set_next_page_token(page.value.next_page_token());
+    for (v1::Watcher& watcher : *page.value.mutable_watchers()) *joined.value.add_watchers() = std::move(watcher);
+  }
+  return joined;
+}
+
 Answer<v1::ListChangesResponse> ReadChanges(Connection& connection, const std::string& ring,
                                             std::optional<uint32_t> limit) {
   v1::ListChangesRequest request;

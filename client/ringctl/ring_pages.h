@@ -24,6 +24,9 @@ Answer<v1::ListChangesResponse> ReadChanges(Connection& connection, const std::s
 // ReadRanges joins the pages of what a node owns, as ReadRing does.
 Answer<v1::ListRangesResponse> ReadRanges(Connection& connection, const std::string& ring, const std::string& node);
 
+// ReadWatchers joins the pages of who watches a ring; an empty name is all rings.
+Answer<v1::ListWatchersResponse> ReadWatchers(Connection& connection, const std::string& ring);
+
 // ReadDiff answers what moved between two versions, as one message. REQUIRES: `from` is given.
 Answer<v1::DiffVersionsResponse> ReadDiff(Connection& connection, const ComparedVersions& versions);
 

@@ -1,6 +1,7 @@
 #include "client/ringctl/ring_view.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/util/time_util.h>
 
 #include "client/ringctl/escape.h"
 #include "client/ringctl/json.h"
@@ -9,6 +10,11 @@
 #include "client/ringctl/version_text.h"
 
 namespace ringd::ctl {
+
+std::string TimeText(google::protobuf::Timestamp time, Format format) {
+  if (format != Format::kTsv) time.set_nanos(0);
+  return google::protobuf::util::TimeUtil::ToString(time);
+}
 
 std::string ShareText(double share, Format format) {
   return format == Format::kTsv ? fmt::format("{}", share) : fmt::format("{:.2f}%", share * 100);

@@ -14,6 +14,9 @@ namespace ringd::ctl {
 // ShareText is a part of the circle.
 std::string ShareText(double share, Format format);
 
+// TimeText is a moment, to the second in a table.
+std::string TimeText(google::protobuf::Timestamp time, Format format);
+
 // RingRows has a row a ring: name, version, placement, nodes, weight, points, imbalance, checksum.
 Rows RingRows(const google::protobuf::RepeatedPtrField<v1::Ring>& rings);
 

@@ -13,6 +13,7 @@
 #include "client/ringctl/standard_output.h"
 #include "client/ringctl/watch_line.h"
 #include "client/ringctl/watch_position.h"
+#include "client/ringctl/watch_reporter.h"
 #include "client/wire_check.h"
 
 namespace ringd::ctl {
@@ -54,8 +55,20 @@ struct StreamEnd {
   bool progress;  // a message came
 };
 
-StreamEnd FollowStream(const std::string& endpoint, const GlobalOptions& global, WatchPosition& position,
-                       WatchLog& log) {
+// Whether a message brings the ring to a version that is worth a report: not where it is a part of a snapshot.
+bool BringsVersion(const v1::WatchResponse& message) {
+  return message.has_change() || (message.has_snapshot() && message.snapshot().last()) ||
+         (message.has_in_sync() && message.in_sync().has_ring());
+}
+
+v1::WatchRequest RequestOf(const WatchPosition& position, const WatchOptions& options) {
+  v1::WatchRequest request = position.Request();
+  request.set_watcher(options.name);
+  return request;
+}
+
+StreamEnd FollowStream(const std::string& endpoint, const GlobalOptions& global, const WatchOptions& options,
+                       WatchPosition& position, WatchLog& log) {
   const std::shared_ptr<grpc::Channel> channel = NewChannel(endpoint, global.security);
   if (!WaitUntilConnected(*channel, Clock::time_point::max())) {
     const std::string why = global.security.WhyRefused(endpoint, kFindOutWithin);
@@ -64,7 +77,9 @@ StreamEnd FollowStream(const std::string& endpoint, const GlobalOptions& global,
   }
   const auto stub = v1::Directory::NewStub(channel);
   grpc::ClientContext context;
-  const auto reader = stub->Watch(&context, position.Request());
+  const auto reader = stub->Watch(&context, RequestOf(position, options));
+  std::optional<WatchReporter> reporter;
+  if (!options.name.empty()) reporter.emplace(*stub, options.name, options.ring);
   bool progress = false;
   v1::WatchResponse message;
   while (reader->Read(&message)) {
@@ -77,6 +92,7 @@ StreamEnd FollowStream(const std::string& endpoint, const GlobalOptions& global,
       return {grpc::Status::OK, true};
     }
     position.Observe(message);
+    if (reporter && BringsVersion(message) && position.version() != nullptr) reporter->Shown(*position.version());
   }
   grpc::Status status = Understood(reader->Finish());
   if (status.ok()) status = grpc::Status(grpc::StatusCode::UNAVAILABLE, "the server ended the stream");
@@ -97,7 +113,7 @@ void EndWithReader() {
 
 ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
   WatchPosition position(options.ring, options.from);
-  const grpc::Status unfit = CheckWire(position.Request());
+  const grpc::Status unfit = CheckWire(RequestOf(position, options));
   if (!unfit.ok()) return ReportStatus(unfit);
   EndWithReader();
   WatchLog log(global.quiet);
@@ -107,7 +123,7 @@ ExitCode Watch(const GlobalOptions& global, const WatchOptions& options) {
   std::size_t refused = 0;  // tries in a row that failed for TLS
   for (std::size_t tries = 0;; ++tries) {
     const std::string& endpoint = global.endpoints[tries % global.endpoints.size()];
-    const StreamEnd end = FollowStream(endpoint, global, position, log);
+    const StreamEnd end = FollowStream(endpoint, global, options, position, log);
     if (end.status.ok()) return ExitCode::kRefused;
     ever |= end.progress;
     refused = end.status.error_code() == grpc::StatusCode::UNAUTHENTICATED ? refused + 1 : 0;

@@ -17,6 +17,9 @@ class WatchPosition {
   // a ring that is absent or deleted has none.
   void Observe(const v1::WatchResponse& message);
 
+  // The version that is held; null = none.
+  const v1::Version* version() const { return held_ ? &held_->version() : nullptr; }
+
   // Request asks for the stream that goes on from the position.
   v1::WatchRequest Request() const;
 

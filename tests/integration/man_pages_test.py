@@ -13,7 +13,7 @@ RINGCTL = os.environ["RINGCTL_BIN"]
 PAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "deploy", "man")
 # Of the command line alone; "SHARED" are the flags of ringctl that more than one command has.
 NO_SETTINGS = {"--help", "--version", "--config", "--check-config"}
-SHARED = {"--dry-run", "--reason", "--yes", "--if-version", "--force"}
+SHARED = {"--dry-run", "--reason", "--yes", "--wait-for", "--wait-timeout", "--if-version", "--force"}
 
 
 def run(*command, stdin=b""):

@@ -33,6 +33,17 @@ TEST(ParseTimeout, TakesDurationsAndSeconds) {
   }
 }
 
+TEST(ParseShare, TakesPercentages) {
+  EXPECT_EQ(*ParseShare("99%"), 0.99);
+  EXPECT_EQ(*ParseShare("100%"), 1.0);
+  EXPECT_EQ(*ParseShare("0.5%"), 0.005);
+  EXPECT_EQ(*ParseShare("99.5%"), 0.995);
+  for (const char* text : {"", "%", ".%", "99", "0.99", "0%", "100.1%", "-1%", "+1%", "1e1%", "nan%", "inf%", " 9%",
+                           "9 %", "9%%", "%9", "1.2.3%", "0x9%", "all"}) {
+    EXPECT_FALSE(ParseShare(text).ok()) << text;
+  }
+}
+
 TEST(ParsePairs, SplitsAtTheFirstEqualsSign) {
   const auto pairs = ParsePairs("label", {"a=b=c", "empty=", "=x"});
   ASSERT_TRUE(pairs.ok());

@@ -12,7 +12,7 @@ using testing::internal::CaptureStderr;
 using testing::internal::GetCapturedStderr;
 
 // A small tree: `tool pot get POT`, `tool pot fill POT TEA...`, `tool pot make POT`,
-// `tool pot draw POT FILE`, `tool list`.
+// `tool pot draw POT FILE`, `tool wash [POT]`, `tool list`.
 class CommandTreeTest : public testing::Test {
  protected:
   CommandTreeTest() {
@@ -24,6 +24,7 @@ class CommandTreeTest : public testing::Test {
     CommandTree::AddSwitch(fill, "-q,--quick", &quick_, "at once");
     tree_.AddCommand(pot, "make", "make a pot", {{"POT"}, LastWord::kIsNew, Keep()});
     tree_.AddCommand(pot, "draw", "draw a pot", {{"POT", "FILE"}, LastWord::kOnce, Keep()});
+    tree_.AddCommand(tree_.root(), "wash", "wash a pot, or all", {{"POT"}, LastWord::kOptional, Keep()});
     tree_.AddCommand(tree_.root(), "list", "list the pots", {{}, LastWord::kOnce, Keep()});
   }
 
@@ -104,10 +105,21 @@ TEST_F(CommandTreeTest, CountsWordsThatAreTooMany) {
   EXPECT_THAT(Refused({"pot", "get", "a", "b"}), HasSubstr("\"b\" is left over"));
 }
 
+TEST_F(CommandTreeTest, AnOptionalWordMayBeLeftOut) {
+  EXPECT_EQ(tree_.Run({"wash"}), ExitCode::kOk);
+  EXPECT_THAT(words_, testing::IsEmpty());
+}
+
+TEST_F(CommandTreeTest, AnOptionalWordIsTakenOnceAndCompleted) {
+  EXPECT_EQ(tree_.Locate({"wash", "p"}).word, "POT");
+  EXPECT_EQ(tree_.Locate({"wash", "p", "q"}).kind, Place::Kind::kNothing);
+  EXPECT_THAT(Refused({"wash", "a", "b"}), HasSubstr("wash takes [POT], and \"b\" is left over"));
+}
+
 TEST_F(CommandTreeTest, LocatesCommands) {
   const Place top = tree_.Locate({"p"});
   EXPECT_EQ(top.kind, Place::Kind::kCandidates);
-  EXPECT_THAT(Texts(top), ElementsAre("pot", "list"));
+  EXPECT_THAT(Texts(top), ElementsAre("pot", "wash", "list"));
   EXPECT_EQ(top.begun, "p");
 }
 

@@ -341,6 +341,115 @@ class WaitTest(ReportsCase):
             self.assertTrue(future.result(PATIENCE).wait_result.reached)
 
 
+class CrowdTest(ProcessCase):
+    NAMES = 2000
+
+    def test_thousands_of_names(self):
+        """2,000 names on 20 connections: a change that waits for 99% of them is answered with the report that makes it so,
+        changes and lookups go on meanwhile, and all are listed once."""
+        server = self.serve()
+        client = self.connect(server)
+        version = client.make_ring("r", ["n"])
+        names = ["w\u00e9 %04d" % i for i in range(self.NAMES)]
+        others = [self.connect(server) for _ in range(self.NAMES // 100)]
+        calls = [others[i // 100].stub.Watch(pb.WatchRequest(selector={"names": {"rings": ["r"]}}, watcher=name))
+                 for i, name in enumerate(names)]
+        self.addCleanup(lambda: [call.cancel() for call in calls])
+        for call in calls:
+            next(call)
+        future = client.stub.AddNode.future(pb.AddNodeRequest(ring="r", node=pb.Node(id="m"), options=waiting(0.99, 600)))
+        version = eventually(lambda: key_of(client.GetRing(ring="r").version) > key_of(version) and
+                             client.GetRing(ring="r").version, "the change is published")
+        applied = [pb.HeldRing(ring="r", position=pb.WatchPosition(version=version))]
+        enough = self.NAMES * 99 // 100
+        for name in names[:enough - 1]:
+            client.ReportWatch(watcher=name, applied=applied)
+        client.make_ring("s", ["n"])
+        self.assertFalse(future.done())
+        client.ReportWatch(watcher=names[enough - 1], applied=applied)
+        self.assertEqual(outcome(future.result(PATIENCE)), (enough, self.NAMES, names[enough:], True))
+        listed, token = [], ""
+        while True:
+            answer = client.ListWatchers(page_size=300, page_token=token)
+            listed += [(row.name, row.behind) for row in answer.watchers]
+            token = answer.next_page_token
+            if not token:
+                break
+        self.assertEqual([name for name, _ in listed], names)
+        page = scrape(server.http_endpoint)
+        self.assertEqual((page.get("ringd_watch_names"), page.get("ringd_watch_silent_names")),
+                         (self.NAMES, self.NAMES - enough))
+        self.assertEqual(page.get("ringd_watch_lag_revisions_bucket", le="0"), enough)
+        for call in calls:
+            call.cancel()
+        eventually(lambda: scrape(server.http_endpoint).get("ringd_watch_names") == 0, "all names are forgotten")
+        self.assertEqual(outcome(client.add("r", "l", waiting())), (0, 0, [], True))
+
+
+class OddTest(ReportsCase):
+    def test_names(self):
+        """What shows and what does not: names are texts of up to 255 bytes without control characters, and else anything."""
+        version = self.client.make_ring(self.ring)
+        names = ["/", "r/1/w", " ", "a\u00e9\u4e16\U0001f600", "<script>", "%00", "x" * 255, "\u202eabc", '"\\']
+        for name in names:
+            self.named(name, self.ring)
+            self.report(name, version)
+        self.assertEqual(self.rows(page_size=1), [(name, 1, 1) for name in sorted(names, key=str.encode)])
+        for name in ("a\n", "\x00", "\x7f", "x" * 256, "\u0085"):
+            self.refused("INVALID_ARGUMENT", self.report, name, version)
+            watch = self.watch(self.ring, name=name)
+            self.assertEqual(watch.wait_ended(), "INVALID_ARGUMENT", name)
+
+    def test_versions(self):
+        """Ahead, of another epoch, 0, the largest: what was never reached is passed over, what was is no step back."""
+        version = self.client.make_ring(self.ring, ["a"])
+        self.named("w", self.ring)
+        most = 2 ** 64 - 1
+        for epoch, revision in ((version.epoch, version.revision + 1), (version.epoch + 1, 1), (most, most),
+                                (version.epoch, most)):
+            self.report("w", pb.Version(epoch=epoch, revision=revision))
+            self.assertEqual(self.rows(), [("w", 2, None)], (epoch, revision))
+        self.report("w", version)
+        for epoch, revision in ((0, 0), (0, most), (version.epoch - 1, most), (version.epoch, 1)):
+            self.report("w", pb.Version(epoch=epoch, revision=revision))
+            self.assertEqual(self.rows(), [("w", 2, 2)], (epoch, revision))
+
+    def test_a_ring_made_anew(self):
+        """Reports go on with the new one; who has applied the former alone is all of the new one's revisions behind."""
+        self.client.make_ring(self.ring)
+        watch = self.named("w", self.ring)
+        self.report("w", self.client.add(self.ring, "n").version)
+        self.client.delete(self.ring)
+        version = self.client.make_ring(self.ring, ["n"])
+        watch.wait_at(self.ring, version)
+        [row] = self.client.ListWatchers(ring=self.ring).watchers
+        self.assertEqual((key_of(row.applied) < key_of(version), row.behind), (True, version.revision))
+        with ThreadPoolExecutor() as calls:
+            call = calls.submit(self.client.add, self.ring, "m", waiting())
+            later = eventually(lambda: key_of(self.client.GetRing(ring=self.ring).version) > key_of(version) and
+                               self.client.GetRing(ring=self.ring).version, "the change is published")
+            self.report("w", version)
+            self.assertFalse(call.done())
+            self.report("w", later)
+            self.assertEqual(outcome(call.result(PATIENCE)), (1, 1, [], True))
+
+    def test_a_name_that_comes_back_is_unknown(self):
+        """What was reported is forgotten with the last Watch, so a wait counts the name as lagging until it reports."""
+        version = self.client.make_ring(self.ring)
+        first, second = self.named("w", self.ring), self.named("w", self.ring)
+        self.report("w", version)
+        first.cancel()
+        eventually(lambda: len(self.rows()) == 1, "one of two has gone")
+        self.assertEqual(self.rows(), [("w", 1, 1)])
+        second.cancel()
+        eventually(lambda: not self.rows(), "both have gone")
+        self.named("w", self.ring)
+        options = waiting(1, 0.1)
+        request = pb.UpdateRingRequest(ring=self.ring, default_weight=100, options=options)
+        request.update_mask.paths.append("default_weight")
+        self.assertEqual(outcome(self.client.send("UpdateRing", request)), (0, 1, ["w"], False))
+
+
 class StopTest(ProcessCase):
     def begin(self):
         """A server, and a change on it that waits for a watcher who does not report."""

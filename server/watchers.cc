@@ -167,9 +167,9 @@ AppliedTallies::Ids Watchers::Reselect(Named& named, const Edit& edit) {
 }
 
 void Watchers::DropGone(Named& named) const {
-  std::erase_if(named.applied, [this](const auto& applied) {
-    // What is waited for is counted, and ends soon.
-    return !directory_.Find(applied.first).ok() && !tallies_.rings().contains(applied.first);
+  // What is waited for is counted, and ends soon.
+  std::erase_if(named.applied, [this, &waited_for = tallies_.rings()](const auto& applied) {
+    return !directory_.Find(applied.first).ok() && !waited_for.contains(applied.first);
   });
   named.most_applied = std::max(named.most_applied, 2 * named.applied.size());
 }

@@ -58,7 +58,7 @@ std::string ErrorReason(const absl::Status& status) { return ring::ReasonOf(stat
 // The calls of a client.
 class Client::Calls {
  public:
-  Calls(ClientOptions options, std::unique_ptr<Credentials> credentials)
+  Calls(ClientOptions options, std::shared_ptr<Credentials> credentials)
       : options_(std::move(options)), credentials_(std::move(credentials)) {}
 
   const ClientOptions& options() const { return options_; }
@@ -187,7 +187,7 @@ class Client::Calls {
   }
 
   const ClientOptions options_;
-  const std::unique_ptr<Credentials> credentials_;
+  const std::shared_ptr<Credentials> credentials_;
   std::atomic<size_t> current_ = 0;  // the endpoint that calls go to
 
   Mutex mutex_;
@@ -202,7 +202,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Connect(ClientOptions options) {
   if (options.lookup_timeout <= milliseconds(0) || options.change_timeout <= milliseconds(0)) {
     return absl::InvalidArgumentError("a timeout must be above 0");
   }
-  auto credentials = Credentials::Load(options.tls);
+  auto credentials = Credentials::Shared(options.tls);
   if (!credentials.ok()) return credentials.status();
   return std::unique_ptr<Client>(new Client(std::make_unique<Calls>(std::move(options), *std::move(credentials))));
 }

@@ -1,6 +1,8 @@
 #include "client/credentials.h"
 
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "proto/certificates.h"
 
@@ -28,6 +30,31 @@ absl::StatusOr<std::unique_ptr<Credentials>> Credentials::Load(const std::option
   }
   if (absl::Status problem = credentials->problem(); !problem.ok()) return problem;
   return credentials;
+}
+
+absl::StatusOr<std::shared_ptr<Credentials>> Credentials::Shared(const std::optional<TlsFiles>& files) {
+  struct All {
+    Mutex mutex;
+    std::map<std::vector<std::string>, std::weak_ptr<Credentials>> by_files ABSL_GUARDED_BY(mutex);
+  };
+  static auto* const all = new All;  // never destroyed: who is destroyed late may still come
+  std::vector<std::string> names;
+  if (files.has_value()) names = {files->ca_file, files->cert_file, files->key_file};
+  const MutexLock lock(all->mutex);
+  std::erase_if(all->by_files, [](const auto& entry) { return entry.second.expired(); });
+  if (const auto found = all->by_files.find(names); found != all->by_files.end()) {
+    // Who held the last one may have let go of it just now.
+    if (const std::shared_ptr<Credentials> held = found->second.lock(); held != nullptr) {
+      held->Renew();
+      if (absl::Status problem = held->problem(); !problem.ok()) return problem;
+      return held;
+    }
+  }
+  auto loaded = Load(files);
+  if (!loaded.ok()) return loaded.status();
+  std::shared_ptr<Credentials> made = *std::move(loaded);
+  all->by_files[names] = made;
+  return made;
 }
 
 void Credentials::Renew() {

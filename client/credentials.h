@@ -30,6 +30,9 @@ class Credentials {
   static absl::StatusOr<std::unique_ptr<Credentials>> Load(const std::optional<TlsFiles>& files,
                                                            Clock clock = absl::Now);
 
+  // Those of all who name the same files, so that many copies read them once. Errors as Load.
+  static absl::StatusOr<std::shared_ptr<Credentials>> Shared(const std::optional<TlsFiles>& files);
+
   // Looks at the files, if that is due. For whoever is about to connect, or asks for problem().
   void Renew();
 

@@ -39,6 +39,10 @@ class LookupCounts {
   };
   Sums Read(const OfNodes& nodes);
 
+  // Holds what all of this locks, while the process forks.
+  void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
+
  private:
   friend class CountedNodes;
 

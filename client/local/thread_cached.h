@@ -62,6 +62,10 @@ class ThreadCached {
     return value_;
   }
 
+  // Holds what Set, Get and Share lock, while the process forks.
+  void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
+
  private:
   struct Entry {
     uint64_t stamp = 0;

@@ -5,7 +5,9 @@
 namespace ringd {
 
 WatchCall::WatchCall(std::unique_ptr<v1::Directory::Stub> stub, v1::WatchRequest request, Inbox inbox)
-    : stub_(std::move(stub)), request_(std::move(request)), inbox_(std::move(inbox)) {
+    : stub_(std::move(stub)), request_(std::move(request)), inbox_(std::move(inbox)) {}
+
+void WatchCall::Start() {
   stub_->async()->Watch(&context_, &request_, this);
   // Next is called on a thread that is not gRPC's: without a hold the call could end between a Read and its Next.
   AddHold();

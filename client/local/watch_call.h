@@ -26,8 +26,10 @@ class WatchCall final : public grpc::ClientReadReactor<v1::WatchResponse> {
   using Happening = std::variant<Read, Done>;
   using Inbox = std::function<void(WatchCall*, Happening)>;
 
-  // Calls.
   WatchCall(std::unique_ptr<v1::Directory::Stub> stub, v1::WatchRequest request, Inbox inbox);
+
+  // Calls. Once, before all else; but for Cancel.
+  void Start();
 
   const v1::WatchResponse& response() const { return response_; }
   void Next() { StartRead(&response_); }

@@ -89,8 +89,9 @@ StreamEvent Decode(const v1::WatchResponse& message) {
     case v1::WatchResponse::kAbsent:
     case v1::WatchResponse::kDeleted:
       return RingGone{};
-    case v1::WatchResponse::kHeartbeat:
     case v1::WatchResponse::kReconnect:
+      return Reconnect{};
+    case v1::WatchResponse::kHeartbeat:
     case v1::WatchResponse::EVENT_NOT_SET:
       break;
   }

@@ -1,5 +1,5 @@
-// WatchMachine: what a local copy of one ring does with what happens to it. Pure: events in, actions out; the clock and
-// randomness are arguments, and the driver (local_ring.cc) does the rest.
+// WatchMachine: what a local copy of one ring does with what happens to it. Pure: events in, and out comes which
+// streams are to be open; the clock and randomness are arguments, and the driver (local_ring.cc) does the rest.
 //
 // The policy, each line of which has its test:
 //   - A copy is installed when its snapshot is complete, or when a change applies to just the revision held. It never
@@ -9,14 +9,16 @@
 //     later stream brings a snapshot that agrees. So it is with a placement that this build does not know, and with a
 //     ring that is over `limits`: no directory shall take more of a service's memory than that.
 //   - What breaks the order of a stream (a gap, a chunk out of place) ends that stream; the next one begins from what
-//   is
-//     held.
+//     is held.
 //   - A lost stream is opened again after a random part of `spread`, or when the directory said, and then with growing
 //     pauses, none shorter than it says; the pauses begin anew once a stream was in sync for `stable_after`. What it
 //     says is believed up to the longest pause. A stream that is silent for `silence` is taken for lost.
+//   - Where the directory asks to reconnect, a second stream is opened, and the first one goes when the second is in
+//     sync, so that there is no moment without one. Until then both are listened to: they tell the same.
+//   - A stream that says nothing for `hedge_after` gets a second one beside it; who says something first is followed,
+//     and the other goes.
 //   - The copy stays when the stream is lost, for as long as it takes. It goes when the directory says that the ring
-//   has
-//     gone.
+//     has gone.
 //
 // Not thread-safe.
 #pragma once
@@ -24,6 +26,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -60,8 +63,9 @@ struct RingChange {
 };
 struct RingInSync {};
 struct RingGone {};    // it was deleted, or was never there
+struct Reconnect {};   // the directory wants another stream in the place of this one
 struct SignOfLife {};  // a heartbeat, and anything else that a stream may say
-using StreamEvent = std::variant<SnapshotChunk, RingChange, RingInSync, RingGone, SignOfLife>;
+using StreamEvent = std::variant<SnapshotChunk, RingChange, RingInSync, RingGone, Reconnect, SignOfLife>;
 
 // A version of the ring with its content.
 struct HeldRing {
@@ -82,6 +86,7 @@ class WatchMachine {
                            .jitter = 0.2};
     std::chrono::milliseconds stable_after{10'000};
     std::chrono::milliseconds silence{30'000};
+    std::optional<std::chrono::milliseconds> hedge_after;  // absent = there is just one place to ask
     ring::Limits limits{.max_nodes = 1'000'000, .max_points = 64 << 20};
   };
 
@@ -102,22 +107,24 @@ class WatchMachine {
     uint64_t broken_order = 0;
   };
 
-  // What the driver shall do, in this order.
-  struct Actions {
-    bool close = false;  // cancel the stream that is open; no event of it is to be handed in any more
-    bool open = false;   // open a stream from position()
-  };
+  // A stream, by the number that the machine gave it.
+  using StreamId = uint64_t;
 
   WatchMachine(const Policy& policy, std::function<double()> random, Clock::time_point now);
 
-  // --- Events
+  // --- Events. What is told of a stream that is not to be open any more is passed over.
 
-  Actions Received(StreamEvent event, Clock::time_point now);
+  void Received(StreamId id, StreamEvent event, Clock::time_point now);
   // The stream has ended. OK too is a loss: a Watch has no end.
-  void Ended(const absl::Status& status, Clock::time_point now);
+  void Ended(StreamId id, const absl::Status& status, Clock::time_point now);
   // It is wake_at(), or later.
-  Actions Woken(Clock::time_point now);
+  void Woken(Clock::time_point now);
   Clock::time_point wake_at() const;
+
+  // Whether the stream is to be open: the driver opens those that are new, from position(), and cancels the others.
+  bool Wants(StreamId id) const;
+  // The streams that are to be open, the oldest first; two at most.
+  std::vector<StreamId> wanted() const;
 
   // --- State
 
@@ -141,21 +148,37 @@ class WatchMachine {
     uint32_t next = 0;
   };
 
-  Actions On(SnapshotChunk chunk);
-  Actions On(const RingChange& change);
-  Actions On(const RingInSync&);
-  Actions On(const RingGone&);
-  Actions On(const SignOfLife&) { return {}; }
+  struct Stream {
+    StreamId id = 0;
+    Clock::time_point heard_at;
+    bool alive = false;    // it has said something
+    bool leaving = false;  // it is to be followed by another
+    std::optional<Assembly> assembly;
+  };
+
+  void On(Stream& stream, SnapshotChunk chunk);
+  void On(Stream& stream, const RingChange& change);
+  void On(Stream& stream, const RingInSync&);
+  void On(Stream& stream, const RingGone&);
+  void On(Stream& stream, const Reconnect&);
+  void On(Stream&, const SignOfLife&) {}
 
   // Takes the nodes and slots of a chunk in, as long as a copy may hold them.
   void Add(std::vector<ring::Node> nodes, const std::vector<uint32_t>& slot_places, Assembly& assembly) const;
-  Actions Complete(Assembly assembly);
+  void Complete(Assembly assembly);
   // Puts a ring in the copy's place if it has the checksum; else asks anew or gives up.
-  Actions Install(ring::Version version, std::optional<uint64_t> checksum, absl::StatusOr<ring::Ring> ring);
-  Actions Distrust(const absl::Status& why);
-  Actions BreakOff(const std::string& why);
-  Actions OpenNow();
-  void Lost(const absl::Status& status);
+  void Install(ring::Version version, std::optional<uint64_t> checksum, absl::StatusOr<ring::Ring> ring);
+  void Distrust(const absl::Status& why);
+  void BreakOff(StreamId id, const std::string& why);
+  void OpenNow();
+  // The second stream is the one to follow from now on.
+  void TakeOver();
+  void Lost(StreamId id, const absl::Status& status);
+  // How long to wait after the loss of a stream that said something, or did not.
+  Clock::duration PauseAfter(const absl::Status& status, bool alive);
+  // When the stream that is followed gets another one beside it, if it goes on saying nothing.
+  Clock::time_point HedgeAt() const;
+  bool IsFollowed(StreamId id) const { return !streams_.empty() && streams_.front().id == id; }
 
   static const HeldRingPtr kNothing;
 
@@ -164,18 +187,17 @@ class WatchMachine {
 
   State state_ = State::kConnecting;
   HeldRingPtr held_;
-  std::optional<Assembly> assembly_;
   bool ask_anew_ = false;  // the next stream names nothing as held
   bool mistaken_ = false;  // the last copy made did not agree, and a fresh snapshot was asked for
   absl::Status problem_;
   Counts counts_;
 
   Backoff backoff_;
-  bool open_ = false;
-  bool alive_ = false;  // the open stream has said something
+  // The one that is followed, and one that is to take its place. A list, since streams are referred to while they
+  // change.
+  std::list<Stream> streams_;
   Clock::time_point now_;
-  Clock::time_point open_at_;    // while no stream is open
-  Clock::time_point heard_at_;   // of the open stream
+  Clock::time_point open_at_;    // when a stream more is opened; max() = what there is suffices
   Clock::time_point synced_at_;  // while in sync: since when
   Clock::time_point current_at_ = Clock::time_point::min();
 };

@@ -3,12 +3,16 @@
 //
 // Performance: Owner hashes the key and looks into an array; it takes no lock, allocates nothing and never waits for
 // the network (but see kDistrusted). A thread's first lookup after a change of the ring does more: it makes the
-// thread's own counters, 24 bytes for each node. Each LocalRing has a thread and a connection of its own: make one for
-// each ring and keep it. A thread that has looked up keeps the ring that it saw alive until its next lookup here, or
-// its end.
+// thread's own counters, 24 bytes for each node. Make one LocalRing for each ring and keep it; thousands of them share
+// two to four threads, and 50 of them a connection. A thread that has looked up keeps the ring that it saw alive until
+// its next lookup here, or its end.
 //
-// Thread safety: all members may be called from any number of threads at once; the callback comes on the copy's own
-// thread, and must not destroy the copy.
+// Thread safety: all members may be called from any number of threads at once. The callbacks of one copy come one after
+// the other, on the threads that all copies share: a slow one holds up others. A callback may destroy its copy.
+// Elsewhere, destroying one waits for its callback.
+//
+// Fork: the child of a process that has copies goes on answering from them, and status() says kForked; nothing follows
+// there, no callback comes, and new copies are refused (FAILED_PRECONDITION).
 //
 // Error handling: a lookup fails with UNAVAILABLE before the first copy has come (WaitReady), with NOT_FOUND while the
 // directory says that there is no such ring, with FAILED_PRECONDITION while no node has a weight, and with
@@ -92,6 +96,7 @@ enum class LocalRingState {
   // No copy that agrees with the directory can be made by this build, or only one of more than 1,000,000 nodes or
   // 67,108,864 points (16 times what a directory allows unless it is told otherwise); lookups are calls to it.
   kDistrusted,
+  kForked,  // this process is a fork of the one that made the copy; the copy of then answers, and follows no more
 };
 
 struct LocalRingStatus {
@@ -125,8 +130,15 @@ struct LocalRingLookups {
 struct LocalRingOptions {
   // Where the directory is. Its lookup_timeout is that of lookups while kDistrusted.
   ClientOptions directory;
+  // What `ringctl watchers` shows of this copy, and the name by which it reports the versions that it has; at most 255
+  // bytes of UTF-8 without control characters. Empty = one of the host, the process and a number.
+  std::string watcher;
   // Called after each change of state or version.
   std::function<void(const LocalRingStatus&)> on_change;
+  // Called before that with each new copy, and the one before it: null at first, and after the ring had gone. `after`
+  // is null when it goes. Lookups have `after` already.
+  std::function<void(const std::shared_ptr<const RingCopy>& before, const std::shared_ptr<const RingCopy>& after)>
+      on_copy;
 };
 
 class LocalRing {
@@ -137,9 +149,10 @@ class LocalRing {
   static constexpr std::chrono::seconds kReconnectWithin{35};
 
   // Begins to watch and returns at once. INVALID_ARGUMENT for options that are wrong, or an empty name.
+  // FAILED_PRECONDITION in a process that was forked from one with copies.
   static absl::StatusOr<std::unique_ptr<LocalRing>> Start(std::string_view ring, LocalRingOptions options);
   LocalRing(const LocalRing&) = delete;
-  // Ends the stream and waits for the thread.
+  // Ends the stream, and waits for a callback that is under way, unless it is called by that.
   ~LocalRing();
 
   // Waits until there is a copy. When the time is over: NOT_FOUND when the directory says that there is no such ring,
@@ -174,14 +187,14 @@ class LocalRing {
 
  private:
   class Driver;
-  explicit LocalRing(std::unique_ptr<Driver> driver);
+  explicit LocalRing(std::shared_ptr<Driver> driver);
 
   // Null when the copy has no owner of the key.
   const Node* OwnerInCopy(std::string_view key) const;
   // What Owner answers then.
   absl::StatusOr<const Node*> OwnerWithoutCopy(std::string_view key) const;
 
-  const std::unique_ptr<Driver> driver_;
+  const std::shared_ptr<Driver> driver_;
 };
 
 }  // namespace ringd

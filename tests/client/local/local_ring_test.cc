@@ -7,9 +7,12 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ringd/testing/fake_directory.h"
 #include "tests/support/shared.h"
+#include "tests/support/silent_listener.h"
 
 namespace ringd {
 namespace {
@@ -203,13 +206,35 @@ TEST_F(LocalRingTest, TheNextEndpointIsTriedWhereOneDoesNotAnswer) {
   EXPECT_EQ((*ring)->WaitReady(seconds(20)), absl::OkStatus());
 }
 
-// Each copy has a connection of its own: 100 Watches are the limit of one.
-TEST_F(LocalRingTest, ManyCopiesInOneProcess) {
+// It accepts connections, and that is all: what a directory looks like whose machine stands still.
+TEST_F(LocalRingTest, TheNextEndpointIsAskedTooWhereOneSaysNothing) {
   ASSERT_EQ(directory_.SetRing("r", three_), absl::OkStatus());
-  std::vector<std::unique_ptr<LocalRing>> rings;
-  for (int i = 0; i < 30; ++i)
-    rings.push_back(*LocalRing::Start("r", {.directory = {.endpoints = {directory_.endpoint()}}}));
-  for (const auto& ring : rings) EXPECT_EQ(ring->WaitReady(seconds(20)), absl::OkStatus());
+  const support::SilentListener silent;
+  auto ring = LocalRing::Start("r", {.directory = {.endpoints = {silent.endpoint(), directory_.endpoint()}}});
+  ASSERT_TRUE(ring.ok()) << ring.status();
+  EXPECT_EQ((*ring)->WaitReady(seconds(20)), absl::OkStatus());
+  EXPECT_EQ((*ring)->status().streams, 2u);
+}
+
+TEST_F(LocalRingTest, EachNewCopyIsToldWithTheOneBeforeIt) {
+  ASSERT_EQ(directory_.SetRing("r", three_), absl::OkStatus());
+  using Told = std::vector<std::pair<uint64_t, uint64_t>>;  // revisions; 0 = no copy
+  support::Shared<Told> told;
+  const auto revision = [](const std::shared_ptr<const RingCopy>& copy) {
+    return copy == nullptr ? 0 : copy->version().revision;
+  };
+  const auto await = [&told](size_t count) {
+    return told.Await([count](const Told& seen) { return seen.size() >= count; });
+  };
+  const auto ring = *LocalRing::Start(
+      "r", {.directory = {.endpoints = {directory_.endpoint()}}, .on_copy = [&](const auto& before, const auto& after) {
+              told.Update([&](Told& seen) { seen.emplace_back(revision(before), revision(after)); });
+            }});
+  await(1);
+  ASSERT_EQ(directory_.SetRing("r", {three_[1]}), absl::OkStatus());
+  await(2);
+  directory_.DeleteRing("r");
+  EXPECT_EQ(await(3), (Told{{0, 1}, {1, 2}, {2, 0}}));
 }
 
 TEST_F(LocalRingTest, IsDestroyedInEveryState) {
@@ -228,6 +253,10 @@ TEST(LocalRingStart, RefusesWrongOptions) {
                 .status()
                 .code(),
             absl::StatusCode::kFailedPrecondition);
+  for (const std::string& name : {std::string(256, 'a'), std::string("a\nb"), std::string("\xff")}) {
+    EXPECT_EQ(LocalRing::Start("r", {.directory = {.endpoints = {"127.0.0.1:1"}}, .watcher = name}).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
 }
 
 }  // namespace

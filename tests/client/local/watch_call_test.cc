@@ -46,6 +46,7 @@ class WatchCallTest : public testing::Test {
                                         [this](WatchCall*, WatchCall::Happening what) {
                                           inbox_.Update([&](auto& inbox) { inbox.push_back(std::move(what)); });
                                         });
+    call_->Start();
   }
 
   WatchCall::Happening Await(size_t number) {

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "proto/retry_after.h"
 
@@ -41,13 +43,46 @@ RingChange Adding(uint64_t to, const std::string& id, const std::vector<ring::No
           .operations = std::vector<ring::Operation>{ring::AddNode{.node = NodeOf(id)}}};
 }
 
+// What an event made of the streams that are to be open.
+struct Actions {
+  bool close = false;
+  bool open = false;
+};
+
+// A machine whose followed stream is the one that says everything.
+class OneStream : public WatchMachine {
+ public:
+  using WatchMachine::WatchMachine;
+
+  Actions Received(StreamEvent event, Clock::time_point now) {
+    return Do([&] { WatchMachine::Received(wanted().front(), std::move(event), now); });
+  }
+  Actions Ended(const absl::Status& status, Clock::time_point now) {
+    return Do([&] { WatchMachine::Ended(wanted().front(), status, now); });
+  }
+  Actions Woken(Clock::time_point now) {
+    return Do([&] { WatchMachine::Woken(now); });
+  }
+
+ private:
+  template <class Event>
+  Actions Do(Event event) {
+    const std::vector<StreamId> before = wanted();
+    event();
+    const auto gone = [this](StreamId id) { return !Wants(id); };
+    const auto last = before.empty() ? 0 : before.back();
+    return {.close = std::any_of(before.begin(), before.end(), gone),
+            .open = !wanted().empty() && wanted().back() > last};
+  }
+};
+
 class WatchMachineTest : public testing::Test {
  protected:
-  WatchMachine::Actions Say(StreamEvent event) { return machine_.Received(std::move(event), now_); }
+  Actions Say(StreamEvent event) { return machine_.Received(std::move(event), now_); }
   void Pass(milliseconds time) { now_ += time; }
   void Lose() { machine_.Ended(absl::UnavailableError("gone"), now_); }
   // Passes the time until the machine wants to be woken, wakes it, and returns how long that was.
-  milliseconds PassUntilWoken(WatchMachine::Actions* actions) {
+  milliseconds PassUntilWoken(Actions* actions) {
     const auto pause = std::chrono::duration_cast<milliseconds>(machine_.wake_at() - now_);
     now_ = machine_.wake_at();
     *actions = machine_.Woken(now_);
@@ -67,7 +102,7 @@ class WatchMachineTest : public testing::Test {
   const std::vector<ring::Node> three_{NodeOf("n1"), NodeOf("n2"), NodeOf("n3")};
   double random_ = 0;
   WatchMachine::Clock::time_point now_{std::chrono::hours(1)};
-  WatchMachine machine_{{}, [this] { return random_; }, now_};
+  OneStream machine_{{}, [this] { return random_; }, now_};
 };
 
 TEST_F(WatchMachineTest, OpensAtOnceWithNothingHeld) {
@@ -173,7 +208,7 @@ TEST_F(WatchMachineTest, AGapEndsTheStreamAndTheNextBeginsFromWhatIsHeld) {
   EXPECT_TRUE(Say(Adding(7, "n3", two_)).close);
   EXPECT_EQ(revision(), 5u);
   EXPECT_EQ(machine_.counts().broken_order, 1u);
-  WatchMachine::Actions actions;
+  Actions actions;
   PassUntilWoken(&actions);
   EXPECT_TRUE(actions.open);
   EXPECT_EQ(machine_.position(), machine_.held());
@@ -225,7 +260,7 @@ TEST_F(WatchMachineTest, AskOnceForAFreshSnapshotWhereTheChecksumDiffers) {
   Sync();
   RingChange wrong = Adding(6, "n3", two_);
   wrong.checksum = 1;
-  const WatchMachine::Actions actions = Say(wrong);
+  const Actions actions = Say(wrong);
   EXPECT_TRUE(actions.close);
   EXPECT_TRUE(actions.open);
   EXPECT_EQ(machine_.position(), nullptr);
@@ -249,7 +284,7 @@ TEST_F(WatchMachineTest, GivesTheCopyUpWhereTheFreshSnapshotDiffersToo) {
   SnapshotChunk wrong = Snapshot(6, three_);
   wrong.checksum = 1;
   EXPECT_TRUE(Say(wrong).open);
-  const WatchMachine::Actions again = Say(wrong);
+  const Actions again = Say(wrong);
   EXPECT_FALSE(again.open);
   EXPECT_FALSE(again.close);
   EXPECT_EQ(machine_.state(), State::kDistrusted);
@@ -261,7 +296,7 @@ TEST_F(WatchMachineTest, GivesTheCopyUpWhereTheFreshSnapshotDiffersToo) {
   EXPECT_EQ(machine_.state(), State::kDistrusted);
   Lose();
   EXPECT_EQ(machine_.state(), State::kDistrusted);
-  WatchMachine::Actions actions;
+  Actions actions;
   PassUntilWoken(&actions);
   EXPECT_TRUE(actions.open);
   EXPECT_EQ(machine_.position(), nullptr);
@@ -291,7 +326,7 @@ TEST_F(WatchMachineTest, DoesNotGuessAtAPlacementThatItDoesNotKnow) {
 
 // A few bytes of a directory that is out of its mind must not take the memory of every service.
 TEST_F(WatchMachineTest, TakesNoMemoryForARingThatIsOverItsLimits) {
-  WatchMachine machine(
+  OneStream machine(
       {.limits = {.max_nodes = 2, .max_points = 500}}, [this] { return random_; }, now_);
   const auto say = [&](StreamEvent event) { return machine.Received(std::move(event), now_); };
   machine.Woken(now_);
@@ -318,7 +353,7 @@ TEST_F(WatchMachineTest, KeepsTheCopyThroughAnOutageAndResumesFromIt) {
   EXPECT_EQ(machine_.state(), State::kConnecting);
   EXPECT_EQ(revision(), 5u);
   for (int i = 0; i < 20; ++i) {
-    WatchMachine::Actions actions;
+    Actions actions;
     PassUntilWoken(&actions);
     ASSERT_TRUE(actions.open);
     EXPECT_EQ(machine_.position(), machine_.held());
@@ -332,7 +367,7 @@ TEST_F(WatchMachineTest, KeepsTheCopyThroughAnOutageAndResumesFromIt) {
 TEST_F(WatchMachineTest, ComesBackAfterARandomPartOfTheSpread) {
   for (const double random : {0.0, 0.5, 0.9}) {
     random_ = random;
-    WatchMachine machine(
+    OneStream machine(
         {}, [this] { return random_; }, now_);
     machine.Woken(now_);
     machine.Received(Snapshot(5, two_), now_);
@@ -350,7 +385,7 @@ TEST_F(WatchMachineTest, ManyCopiesThatLoseTheDirectoryComeBackSpread) {
   std::mt19937_64 engine(1);
   const auto down_until = now_ + seconds(10);
   for (int copy = 0; copy < kCopies; ++copy) {
-    WatchMachine machine(
+    OneStream machine(
         {}, [&] { return std::uniform_real_distribution<double>(0, 1)(engine); }, now_);
     machine.Woken(now_);
     machine.Received(Snapshot(5, two_), now_);
@@ -371,7 +406,7 @@ TEST_F(WatchMachineTest, ManyCopiesThatLoseTheDirectoryComeBackSpread) {
 TEST_F(WatchMachineTest, ComesBackWhenTheDirectorySays) {
   const auto pause = [&](bool in_sync, milliseconds told) {
     random_ = in_sync ? 0.5 : 0;
-    WatchMachine machine(
+    OneStream machine(
         {}, [this] { return random_; }, now_);
     machine.Woken(now_);
     if (in_sync) machine.Received(Snapshot(5, two_), now_);
@@ -387,7 +422,7 @@ TEST_F(WatchMachineTest, ComesBackWhenTheDirectorySays) {
 }
 
 TEST_F(WatchMachineTest, PausesGrowToALongestOneAndBeginAnewAfterAStableStream) {
-  WatchMachine::Actions actions;
+  Actions actions;
   Open();
   std::vector<int64_t> pauses;
   for (int i = 0; i < 14; ++i) {
@@ -419,7 +454,7 @@ TEST_F(WatchMachineTest, AStreamThatIsSilentIsLost) {
   Pass(seconds(20));
   Say(SignOfLife{});
   EXPECT_EQ(machine_.current_at(), now_);
-  WatchMachine::Actions actions;
+  Actions actions;
   EXPECT_EQ(PassUntilWoken(&actions), seconds(30));
   EXPECT_TRUE(actions.close);
   EXPECT_EQ(machine_.state(), State::kConnecting);
@@ -431,7 +466,7 @@ TEST_F(WatchMachineTest, AStreamThatIsSilentIsLost) {
 TEST_F(WatchMachineTest, WokenTooEarlyItDoesNothing) {
   Sync();
   Pass(seconds(29));
-  const WatchMachine::Actions actions = machine_.Woken(now_);
+  const Actions actions = machine_.Woken(now_);
   EXPECT_FALSE(actions.close || actions.open);
 }
 
@@ -463,6 +498,192 @@ TEST_F(WatchMachineTest, AStreamThatTheDirectoryEndsWithOkIsLostToo) {
   machine_.Ended(absl::OkStatus(), now_);
   EXPECT_EQ(machine_.state(), State::kConnecting);
   EXPECT_EQ(machine_.problem().code(), absl::StatusCode::kUnavailable);
+}
+
+// --- Two streams
+
+using Streams = std::vector<WatchMachine::StreamId>;
+
+class TwoStreamsTest : public testing::Test {
+ protected:
+  static constexpr WatchMachine::Clock::time_point kStart{std::chrono::hours(1)};
+
+  // One more event of a stream, from which no time passes.
+  void Say(WatchMachine::StreamId id, StreamEvent event) { machine_.Received(id, std::move(event), now_); }
+  void Lose(WatchMachine::StreamId id) { machine_.Ended(id, absl::UnavailableError("gone"), now_); }
+  void Wake() {
+    now_ = machine_.wake_at();
+    machine_.Woken(now_);
+  }
+  // Stream 1 is in sync at revision 5 with two nodes.
+  void Sync() {
+    Wake();
+    Say(1, Snapshot(5, two_));
+    Say(1, RingInSync{});
+    ASSERT_EQ(machine_.state(), State::kInSync);
+  }
+  uint64_t revision() const { return machine_.held() == nullptr ? 0 : machine_.held()->version.revision; }
+
+  const std::vector<ring::Node> two_{NodeOf("n1"), NodeOf("n2")};
+  const std::vector<ring::Node> three_{NodeOf("n1"), NodeOf("n2"), NodeOf("n3")};
+  double random_ = 0;
+  WatchMachine::Clock::time_point now_ = kStart;
+  WatchMachine machine_{{.hedge_after = milliseconds(1'000)}, [this] { return random_; }, now_};
+};
+
+TEST_F(TwoStreamsTest, TheNewStreamStandsBeforeTheOldOneGoes) {
+  Sync();
+  Say(1, Reconnect{});
+  EXPECT_EQ(machine_.wake_at(), now_);
+  Wake();
+  EXPECT_EQ(machine_.wanted(), (Streams{1, 2}));
+  EXPECT_EQ(machine_.position(), machine_.held()) << "it goes on from what is held";
+  Say(1, Reconnect{});
+  Say(1, Adding(6, "n3", two_));
+  EXPECT_EQ(machine_.state(), State::kInSync) << "the old one is listened to meanwhile";
+  EXPECT_EQ(revision(), 6u);
+  Say(2, Adding(6, "n3", two_));
+  EXPECT_EQ(machine_.counts().changes, 1u) << "the new one tells the same";
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.wanted(), (Streams{1, 2}));
+  Say(2, RingInSync{});
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.wake_at(), now_ + seconds(30)) << "nothing is opened any more";
+  Say(1, RingGone{});
+  EXPECT_EQ(revision(), 6u) << "what the old one still says is passed over";
+}
+
+TEST_F(TwoStreamsTest, TheNewStreamMayTellAChangeFirst) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  Say(2, Adding(6, "n3", two_));
+  EXPECT_EQ(revision(), 6u);
+  Say(1, Adding(6, "n3", two_));
+  EXPECT_EQ(machine_.counts().changes, 1u);
+  EXPECT_EQ(machine_.counts().broken_order, 0u);
+}
+
+// Until the new stream is in sync, it does not say how current the copy is.
+TEST_F(TwoStreamsTest, TheCopyIsAsOldAsTheStreamThatIsFollowedSays) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  now_ += seconds(5);
+  Say(2, SignOfLife{});
+  EXPECT_EQ(machine_.current_at(), kStart);
+  Say(1, SignOfLife{});
+  EXPECT_EQ(machine_.current_at(), now_);
+}
+
+TEST_F(TwoStreamsTest, SnapshotsOfTwoStreamsAreNotMixed) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  SnapshotChunk first = Snapshot(7, three_);
+  SnapshotChunk second = first;
+  first.nodes.resize(1);
+  first.last = false;
+  second.nodes.erase(second.nodes.begin());
+  second.number = 1;
+  Say(1, first);
+  Say(2, first);
+  Say(1, second);
+  EXPECT_EQ(revision(), 7u);
+  Say(2, second);
+  EXPECT_EQ(machine_.counts().broken_order, 0u);
+  EXPECT_EQ(machine_.held()->ring.checksum(), RingOf(three_).checksum());
+}
+
+TEST_F(TwoStreamsTest, ANewStreamThatFailsIsTriedAgainWhileTheOldOneStands) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  Lose(2);
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.wanted(), Streams{1});
+  EXPECT_EQ(machine_.wake_at(), now_ + milliseconds(200));
+  Wake();
+  EXPECT_EQ(machine_.wanted(), (Streams{1, 3}));
+  Say(3, Adding(7, "n3", two_));
+  EXPECT_EQ(machine_.counts().broken_order, 1u);
+  EXPECT_EQ(machine_.wanted(), Streams{1}) << "the gap is its own";
+  EXPECT_EQ(machine_.state(), State::kInSync);
+}
+
+TEST_F(TwoStreamsTest, AnOldStreamThatGoesFirstLeavesTheNewOneInItsPlace) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  Lose(1);
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+  EXPECT_EQ(machine_.state(), State::kResyncing);
+  Say(2, RingInSync{});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+}
+
+TEST_F(TwoStreamsTest, ARingThatIsGoneByTheNewStreamIsGone) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  Say(2, RingGone{});
+  EXPECT_EQ(machine_.state(), State::kAbsent);
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+}
+
+TEST_F(TwoStreamsTest, AMistakeEndsBoth) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  SnapshotChunk wrong = Snapshot(6, three_);
+  wrong.checksum = 1;
+  Say(2, wrong);
+  EXPECT_EQ(machine_.wanted(), Streams{3});
+  EXPECT_EQ(machine_.position(), nullptr);
+}
+
+TEST_F(TwoStreamsTest, ASilentStreamGetsAnotherBesideItAndWhoSpeaksFirstStays) {
+  Wake();
+  EXPECT_EQ(machine_.wake_at(), kStart + seconds(1));
+  Wake();
+  EXPECT_EQ(machine_.wanted(), (Streams{1, 2}));
+  EXPECT_EQ(machine_.wake_at(), kStart + seconds(30)) << "and no third";
+  Say(2, Snapshot(5, two_));
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+  Say(2, RingInSync{});
+  EXPECT_EQ(machine_.state(), State::kInSync);
+}
+
+TEST_F(TwoStreamsTest, TheFirstOfTwoSilentStreamsMaySpeakFirst) {
+  Wake();
+  Wake();
+  Say(1, SignOfLife{});
+  EXPECT_EQ(machine_.wanted(), Streams{1});
+  EXPECT_EQ(machine_.wake_at(), now_ + seconds(30));
+}
+
+TEST_F(TwoStreamsTest, AStreamThatSpeaksGetsNoOtherBesideIt) {
+  Wake();
+  now_ += milliseconds(900);
+  Say(1, SignOfLife{});
+  EXPECT_EQ(machine_.wake_at(), now_ + seconds(30));
+}
+
+TEST_F(TwoStreamsTest, WhenOneOfTwoSilentStreamsFailsTheOtherGoesOn) {
+  Wake();
+  Wake();
+  Lose(1);
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+  EXPECT_EQ(machine_.wake_at(), now_ + seconds(1)) << "which is silent too";
+  Wake();
+  EXPECT_EQ(machine_.wanted(), (Streams{2, 3}));
+  Lose(3);
+  EXPECT_EQ(machine_.wake_at(), now_ + milliseconds(200));
+  Lose(2);
+  EXPECT_EQ(machine_.state(), State::kConnecting);
+  EXPECT_EQ(machine_.wake_at(), now_ + milliseconds(320));
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+#include "client/local/run_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tests/support/shared.h"
+
+namespace ringd {
+namespace {
+
+using Clock = RunLoop::Clock;
+constexpr auto kNever = Clock::time_point::max();
+
+class FunctionTask final : public RunLoop::Task {
+ public:
+  explicit FunctionTask(std::function<Clock::time_point()> run) : run_(std::move(run)) {}
+  Clock::time_point Run() override { return run_(); }
+
+ private:
+  const std::function<Clock::time_point()> run_;
+};
+
+std::shared_ptr<FunctionTask> TaskOf(std::function<Clock::time_point()> run) {
+  return std::make_shared<FunctionTask>(std::move(run));
+}
+
+class RunLoopTest : public testing::Test {
+ protected:
+  void Count() {
+    runs_.Update([](int& runs) { runs++; });
+  }
+  void AwaitRuns(int count) {
+    runs_.Await([count](int runs) { return runs >= count; });
+  }
+
+  support::Shared<int> runs_;
+  RunLoop loop_{2};
+};
+
+TEST_F(RunLoopTest, RunsWhatIsWoken) {
+  const auto task = TaskOf([this] { return Count(), kNever; });
+  loop_.Wake(task);
+  AwaitRuns(1);
+  loop_.Remove(task);
+  EXPECT_EQ(runs_.Get(), 1);
+}
+
+TEST_F(RunLoopTest, RunsAgainAtTheTimeThatWasAskedFor) {
+  std::atomic<Clock::time_point> wanted{Clock::time_point()};
+  std::atomic<bool> early = false;
+  const auto task = TaskOf([&] {
+    early = early || Clock::now() < wanted.load();
+    Count();
+    wanted = Clock::now() + std::chrono::milliseconds(5);
+    return runs_.Get() < 4 ? wanted.load() : kNever;
+  });
+  loop_.Wake(task);
+  AwaitRuns(4);
+  loop_.Remove(task);
+  EXPECT_FALSE(early);
+  EXPECT_EQ(runs_.Get(), 4);
+}
+
+TEST_F(RunLoopTest, AWakeTakesThePlaceOfATime) {
+  const auto task = TaskOf([this] { return Count(), Clock::now() + std::chrono::hours(1); });
+  loop_.Wake(task);
+  AwaitRuns(1);
+  loop_.Wake(task);
+  AwaitRuns(2);
+  loop_.Remove(task);
+}
+
+TEST_F(RunLoopTest, WhatIsWokenWhileItRunsIsRunOnceMore) {
+  std::shared_ptr<FunctionTask> task;
+  task = TaskOf([&] {
+    Count();
+    if (runs_.Get() == 1) {
+      for (int i = 0; i < 3; ++i) loop_.Wake(task);
+    }
+    return kNever;
+  });
+  loop_.Wake(task);
+  AwaitRuns(2);
+  loop_.Remove(task);
+  EXPECT_EQ(runs_.Get(), 2);
+}
+
+TEST_F(RunLoopTest, NothingRunsTwiceAtOnce) {
+  constexpr int kTasks = 5;
+  std::vector<std::atomic<int>> inside(kTasks);
+  std::atomic<bool> twice = false;
+  std::vector<std::shared_ptr<FunctionTask>> tasks;
+  for (int i = 0; i < kTasks; ++i) {
+    tasks.push_back(TaskOf([&, i] {
+      twice = twice || inside[i]++ > 0;
+      Count();
+      std::this_thread::yield();
+      inside[i]--;
+      return kNever;
+    }));
+  }
+  {
+    std::vector<std::jthread> wakers;
+    for (int i = 0; i < 3; ++i) {
+      wakers.emplace_back([&] {
+        for (int round = 0; round < 2'000; ++round) loop_.Wake(tasks[round % kTasks]);
+      });
+    }
+  }
+  for (const auto& task : tasks) loop_.Remove(task);
+  EXPECT_FALSE(twice);
+  EXPECT_GE(runs_.Get(), kTasks);
+}
+
+TEST_F(RunLoopTest, RemoveWaitsForARunUnderWay) {
+  support::Shared<bool> inside;
+  support::Shared<bool> go;
+  std::atomic<bool> ended = false;
+  const auto task = TaskOf([&] {
+    inside.Update([](bool& value) { value = true; });
+    go.Await([](bool value) { return value; });
+    ended = true;
+    return kNever;
+  });
+  loop_.Wake(task);
+  inside.Await([](bool value) { return value; });
+  std::jthread later([&] { go.Update([](bool& value) { value = true; }); });
+  loop_.Remove(task);
+  EXPECT_TRUE(ended);
+}
+
+TEST_F(RunLoopTest, ATaskMayTakeItselfOut) {
+  std::shared_ptr<FunctionTask> task;
+  task = TaskOf([&] {
+    loop_.Remove(task);
+    loop_.Wake(task);  // not any more
+    Count();
+    return Clock::now();
+  });
+  loop_.Wake(task);
+  AwaitRuns(1);
+  loop_.Remove(task);
+  EXPECT_EQ(runs_.Get(), 1);
+}
+
+TEST_F(RunLoopTest, NothingIsHeldOfATaskThatWasRemoved) {
+  for (int round = 0; round < 200; ++round) {
+    auto task = TaskOf([this] { return Count(), kNever; });
+    const std::weak_ptr<FunctionTask> weak = task;
+    loop_.Wake(task);
+    if (round % 2 == 0) AwaitRuns(round / 2 + 1);
+    loop_.Remove(task);
+    task.reset();
+    EXPECT_TRUE(weak.expired());
+    runs_.Update([round](int& runs) { runs = round / 2 + 1; });
+  }
+}
+
+TEST_F(RunLoopTest, OneThatStandsStillLeavesTheOthersRunning) {
+  support::Shared<bool> go;
+  const auto still = TaskOf([&] {
+    Count();
+    go.Await([](bool value) { return value; });
+    return kNever;
+  });
+  loop_.Wake(still);
+  AwaitRuns(1);
+  std::vector<std::shared_ptr<FunctionTask>> tasks;
+  for (int i = 0; i < 1'000; ++i) {
+    tasks.push_back(TaskOf([this] { return Count(), kNever; }));
+    loop_.Wake(tasks.back());
+  }
+  AwaitRuns(1'001);
+  for (const auto& task : tasks) loop_.Remove(task);
+  go.Update([](bool& value) { value = true; });
+  loop_.Remove(still);
+}
+
+}  // namespace
+}  // namespace ringd

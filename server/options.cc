@@ -198,6 +198,9 @@ OptionTree::OptionTree(Options& options) {
       ->capture_default_str();
   AddDuration(app_, "--heartbeat-interval", options.heartbeat_interval, {absl::Milliseconds(1), absl::Hours(24)},
               "Time between the heartbeats of a Watch");
+  AddDuration(app_, "--max-connection-age", options.max_connection_age,
+              {absl::Milliseconds(1), absl::Hours(24 * 36'500)},
+              "Age at which a connection is to be left for a new one");
   AddDuration(app_, "--drain-timeout", options.drain_timeout, {absl::Milliseconds(1), absl::Hours(24)},
               "How long a stop waits for clients");
   AddTls(app_, options);

@@ -46,6 +46,7 @@ struct Options {
   absl::Duration history_age = absl::Hours(24 * 30);
   uint32_t history_max = 100'000;
   std::chrono::milliseconds heartbeat_interval{10'000};
+  std::chrono::milliseconds max_connection_age{3'600'000};
   // How long a drain waits for clients.
   std::chrono::milliseconds drain_timeout{5'000};
 };

@@ -77,6 +77,9 @@ struct EventToProto {
       ToProto(version, moved->mutable_version());
     }
   }
+  void operator()(const Reconnect& reconnect) const {
+    out->mutable_reconnect()->mutable_within()->set_seconds(reconnect.within.count());
+  }
   void operator()(const Absent& absent) const { out->mutable_absent()->set_ring(absent.ring); }
   void operator()(const Deleted& deleted) const {
     out->mutable_deleted()->set_ring(deleted.ring);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <future>
+#include <limits>
 #include <random>
 #include <thread>
 
@@ -61,6 +63,11 @@ DirectoryOptions ForDirectory(const Options& options) {
   return result;
 }
 
+// As gRPC takes it, whose longest means for ever.
+int ToGrpcMillis(std::chrono::milliseconds duration) {
+  return static_cast<int>(std::min<int64_t>(duration.count(), std::numeric_limits<int>::max()));
+}
+
 }  // namespace
 
 // In the order in which they are made; the last is destroyed first.
@@ -113,7 +120,8 @@ absl::Status Server::Parts::OpenDirectory() {
   hub = std::make_unique<WatchHub>(*store,
                                    WatchHub::Options{.heartbeat_interval = options.heartbeat_interval,
                                                      .max_watches_per_connection = options.max_watches_per_connection,
-                                                     .max_watches = options.max_watches});
+                                                     .max_watches = options.max_watches,
+                                                     .max_connection_age = options.max_connection_age});
   watchers = std::make_unique<Watchers>(
       *directory,
       Watchers::Options{.on_reached = [this](std::span<const uint64_t> places) { applied_waits->Reached(places); },
@@ -196,6 +204,8 @@ absl::Status Server::Parts::StartGrpc() {
   grpc::reflection::InitProtoReflectionServerBuilderPlugin();
   grpc::ServerBuilder builder;
   SetTransport(builder, options.max_request_bytes);
+  // The Watches of an old connection leave it by themselves; see WatchHub.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, ToGrpcMillis(options.max_connection_age));
   constexpr auto kFromFd = grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD;
   plaintext = builder.experimental().AddExternalConnectionAcceptor(kFromFd, grpc::InsecureServerCredentials());
   if (certificates != nullptr) {

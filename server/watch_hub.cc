@@ -17,6 +17,20 @@ absl::Status Draining() {
                      "the server is stopping; watch again from what you hold");
 }
 
+// A caller that comes again at once: its fellows were told at other times.
+absl::Status OfAgeStatus() {
+  return WithRetryAfter(
+      absl::UnavailableError("the connection is as old as one may be; watch again from what you hold"),
+      std::chrono::milliseconds(0));
+}
+
+// How often streams are looked at that are stuck, or of age.
+std::chrono::milliseconds LookEvery(const WatchHub::Options& options) {
+  const auto every = options.stuck_after / 4;
+  if (options.max_connection_age.count() == 0) return every;
+  return std::max(std::chrono::milliseconds(1), std::min(every, options.max_connection_age / 20));
+}
+
 }  // namespace
 
 WatchHub::WatchHub(Store& store, Options options)
@@ -42,7 +56,7 @@ absl::Status WatchHub::Add(std::shared_ptr<WatchSink> sink, const std::string& c
   }
   count++;
   const WatchSink* key = sink.get();
-  sinks_.emplace(key, std::make_pair(std::move(sink), connection));
+  sinks_.emplace(key, Entry{.sink = std::move(sink), .connection = connection, .leave_at = LeaveAt()});
   return absl::OkStatus();
 }
 
@@ -51,8 +65,8 @@ void WatchHub::Remove(const WatchSink* sink) {
   MutexLock lock(mutex_);
   const auto it = sinks_.find(sink);
   if (it == sinks_.end()) return;
-  removed = std::move(it->second.first);
-  const auto count = per_connection_.find(it->second.second);
+  removed = std::move(it->second.sink);
+  const auto count = per_connection_.find(it->second.connection);
   if (count != per_connection_.end() && --count->second == 0) per_connection_.erase(count);
   sinks_.erase(it);
 }
@@ -96,7 +110,8 @@ size_t WatchHub::watches() const {
 
 void WatchHub::FanOut() {
   Clock::time_point heartbeat = Clock::now() + options_.heartbeat_interval;
-  Clock::time_point look = Clock::now() + options_.stuck_after / 4;
+  const Clock::duration look_every = LookEvery(options_);
+  Clock::time_point look = Clock::now() + look_every;
   while (true) {
     std::vector<std::string> rings;
     std::vector<std::shared_ptr<WatchSink>> sinks;
@@ -118,10 +133,34 @@ void WatchHub::FanOut() {
       for (const auto& sink : sinks) sink->HeartbeatDue();
     }
     if (const auto now = Clock::now(); now >= look) {
-      look = now + options_.stuck_after / 4;
+      look = now + look_every;
       for (const auto& sink : sinks) sink->EndIfStuck(now - options_.stuck_after);
+      const OfAge of_age = TakeOfAge(now);
+      for (const auto& sink : of_age.to_tell) sink->ReconnectDue(options_.leave_within);
+      for (const auto& sink : of_age.to_end) sink->End(OfAgeStatus());
     }
   }
+}
+
+// gRPC closes a connection to new calls at a random time within a tenth of its age; streams leave it after that, each
+// at a time of its own.
+WatchHub::Clock::time_point WatchHub::LeaveAt() {
+  if (options_.max_connection_age.count() == 0) return Clock::time_point::max();
+  const double part = std::uniform_real_distribution<double>(1.1, 1.2)(random_);
+  const std::chrono::duration<double, std::milli> age = part * options_.max_connection_age;
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(age);
+}
+
+WatchHub::OfAge WatchHub::TakeOfAge(Clock::time_point now) {
+  OfAge of_age;
+  const MutexLock lock(mutex_);
+  for (auto& [key, entry] : sinks_) {
+    if (now < entry.leave_at) continue;
+    (entry.told_to_leave ? of_age.to_end : of_age.to_tell).push_back(entry.sink);
+    entry.leave_at = entry.told_to_leave ? Clock::time_point::max() : now + options_.leave_within;
+    entry.told_to_leave = true;
+  }
+  return of_age;
 }
 
 void WatchHub::ServeHistory() {
@@ -150,7 +189,7 @@ void WatchHub::ServeHistory() {
 std::vector<std::shared_ptr<WatchSink>> WatchHub::Sinks() const {
   std::vector<std::shared_ptr<WatchSink>> sinks;
   sinks.reserve(sinks_.size());
-  for (const auto& [key, entry] : sinks_) sinks.push_back(entry.first);
+  for (const auto& [key, entry] : sinks_) sinks.push_back(entry.sink);
   return sinks;
 }
 

@@ -1,8 +1,8 @@
 // WatchHub: brings what the directory publishes to the streams that watch it.
 //
-// One thread fans out, sends heartbeats and ends streams whose readers are stuck, another reads the durable history for
-// streams that catch up; so a slow disk does not hold up what is published, and a slow reader nobody. No gRPC here: a
-// stream is a WatchSink.
+// One thread fans out, sends heartbeats and ends streams whose readers are stuck or whose time is over, another reads
+// the durable history for streams that catch up; so a slow disk does not hold up what is published, and a slow reader
+// nobody. No gRPC here: a stream is a WatchSink.
 //
 // Threads: every member from any thread. Sinks are called on the hub's threads, never under its lock.
 #pragma once
@@ -36,6 +36,8 @@ class WatchSink {
   // These rings were published.
   virtual void Touched(const std::vector<std::string>& rings) = 0;
   virtual void HeartbeatDue() = 0;
+  // The caller is to be told to reconnect within that time.
+  virtual void ReconnectDue(std::chrono::seconds within) = 0;
   // The answer to ReadHistory.
   virtual void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) = 0;
   // The stream must end with this status.
@@ -53,6 +55,11 @@ class WatchHub {
     // How long a reader may take for one message. gRPC's pings find a peer that stands still only where they can be
     // sent: not behind bytes that it does not take, on a unix socket.
     std::chrono::milliseconds stuck_after{40'000};
+    // The age of a connection at which its streams are to leave it; 0 = none. By then gRPC has told the client that
+    // the connection takes no new calls, so that who comes again gets another one.
+    std::chrono::milliseconds max_connection_age{0};
+    // How long a stream stays after its caller was told.
+    std::chrono::seconds leave_within{30};
   };
 
   // Watchers that are sent away all at once are told to come back over so long a time, each at another one: the first,
@@ -94,6 +101,17 @@ class WatchHub {
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Entry {
+    std::shared_ptr<WatchSink> sink;
+    std::string connection;
+    Clock::time_point leave_at = Clock::time_point::max();
+    bool told_to_leave = false;
+  };
+  // Streams whose time has come: those that are told so, and those that were told and are still there.
+  struct OfAge {
+    std::vector<std::shared_ptr<WatchSink>> to_tell;
+    std::vector<std::shared_ptr<WatchSink>> to_end;
+  };
   struct HistoryRequest {
     std::shared_ptr<WatchSink> sink;
     HistoryNeeded needed;
@@ -102,6 +120,8 @@ class WatchHub {
   void FanOut();
   void ServeHistory();
   std::vector<std::shared_ptr<WatchSink>> Sinks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Clock::time_point LeaveAt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  OfAge TakeOfAge(Clock::time_point now);
   // The error with a random time to come again.
   absl::Status ComeBack(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -112,7 +132,7 @@ class WatchHub {
   mutable Mutex mutex_;
   CondVar published_;
   CondVar history_wanted_;
-  std::map<const WatchSink*, std::pair<std::shared_ptr<WatchSink>, std::string>> sinks_ ABSL_GUARDED_BY(mutex_);
+  std::map<const WatchSink*, Entry> sinks_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, size_t> per_connection_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> rings_ ABSL_GUARDED_BY(mutex_);
   std::deque<HistoryRequest> history_ ABSL_GUARDED_BY(mutex_);

@@ -69,6 +69,9 @@ bool WatchSession::Touch(const std::string& ring) {
 
 Next WatchSession::Advance() {
   if (sending_.has_value()) return SendChunk();
+  if (const auto within = std::exchange(reconnect_within_, std::nullopt); within.has_value()) {
+    return WatchEvent(Reconnect{*within});
+  }
   do {
     if (auto next = NextOfQueue(); next.has_value()) return *std::move(next);
     if (!stream_in_sync_ && uncounted_ == 0) {

@@ -11,9 +11,11 @@
 //   4. the change after the position held: from the window in memory or, until the ring was in sync once, from the
 //      durable history;
 //   5. `in_sync` when the ring's head is reached (after every snapshot, and after the first catch-up).
-// Then the stream's own `in_sync` (once), and a heartbeat when one is due and nothing else is left to say.
+// Then the stream's own `in_sync` (once), and a heartbeat when one is due and nothing else is left to say. Before all
+// of it, but not within a snapshot, `reconnect` where that is due.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -70,6 +72,9 @@ struct StreamInSync {};
 struct Heartbeat {
   std::vector<std::pair<std::string, ring::Version>> moved;
 };
+struct Reconnect {
+  std::chrono::seconds within;
+};
 struct Absent {
   std::string ring;
 };
@@ -78,7 +83,8 @@ struct Deleted {
   ring::Version version;
 };
 using ChangeEvent = std::shared_ptr<const PublishedChange>;
-using WatchEvent = std::variant<SnapshotChunk, ChangeEvent, RingInSync, StreamInSync, Heartbeat, Absent, Deleted>;
+using WatchEvent =
+    std::variant<SnapshotChunk, ChangeEvent, RingInSync, StreamInSync, Heartbeat, Absent, Deleted, Reconnect>;
 
 // Changes that the session needs from the durable history before it can go on; the owner reads them and calls
 // ProvideHistory.
@@ -104,6 +110,9 @@ class WatchSession {
 
   // A heartbeat is wanted as soon as everything published so far has been said.
   void HeartbeatDue() { heartbeat_due_ = true; }
+
+  // The reader is to be told to reconnect, before anything else but the rest of a snapshot.
+  void ReconnectDue(std::chrono::seconds within) { reconnect_within_ = within; }
 
   // What to say next. After HistoryNeeded, ProvideHistory comes before the next call.
   Next Advance();
@@ -169,6 +178,7 @@ class WatchSession {
   size_t uncounted_ = 0;                  // rings that hold up the stream's in_sync
   bool stream_in_sync_ = false;
   bool heartbeat_due_ = false;
+  std::optional<std::chrono::seconds> reconnect_within_;
   uint64_t rewound_ = 0;
   uint64_t checked_publications_ = UINT64_MAX;  // of the directory, when QueueWhatMoved last looked
 };

@@ -47,6 +47,15 @@ void WatchStream::HeartbeatDue() {
   Pump();
 }
 
+void WatchStream::ReconnectDue(std::chrono::seconds within) {
+  {
+    MutexLock lock(mutex_);
+    if (!session_.has_value()) return;
+    session_->ReconnectDue(within);
+  }
+  Pump();
+}
+
 void WatchStream::HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) {
   {
     MutexLock lock(mutex_);

@@ -42,6 +42,7 @@ class WatchStream final : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
 
   void Touched(const std::vector<std::string>& rings) override;
   void HeartbeatDue() override;
+  void ReconnectDue(std::chrono::seconds within) override;
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override;
   void End(const absl::Status& status) override;
   void EndIfStuck(std::chrono::steady_clock::time_point written_before) override;

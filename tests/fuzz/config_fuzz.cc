@@ -93,7 +93,7 @@ void JudgeOptions(const Options& options) {
             counted(options.max_watches),
         "what is counted is within its bounds");
   Check(options.history_age > absl::ZeroDuration() && options.heartbeat_interval.count() > 0 &&
-            options.drain_timeout.count() >= 0,
+            options.max_connection_age.count() > 0 && options.drain_timeout.count() >= 0,
         "times go forward");
   Check(options.certificates.certificate.empty() == options.certificates.key.empty(),
         "certificate and key go together");

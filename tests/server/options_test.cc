@@ -51,6 +51,7 @@ TEST(Options, TheDefaultsAreThoseOfTheContract) {
   EXPECT_FALSE(options.init);
   EXPECT_EQ(options.history_age, absl::Hours(720));
   EXPECT_EQ(options.heartbeat_interval, std::chrono::seconds(10));
+  EXPECT_EQ(options.max_connection_age, std::chrono::hours(1));
   EXPECT_EQ(options.drain_timeout, std::chrono::seconds(5));
 }
 
@@ -132,6 +133,8 @@ TEST(Options, DurationsHaveTheirBounds) {
       {"--history-age", [](const Options& o) { return o.history_age; }, "876000h", "876000h1ms"},
       {"--heartbeat-interval", [](const Options& o) { return absl::FromChrono(o.heartbeat_interval); }, "24h",
        "24h1ms"},
+      {"--max-connection-age", [](const Options& o) { return absl::FromChrono(o.max_connection_age); }, "876000h",
+       "876000h1ms"},
       {"--drain-timeout", [](const Options& o) { return absl::FromChrono(o.drain_timeout); }, "24h", "24h1ms"},
   };
   for (const auto& duration : durations) {
@@ -184,6 +187,8 @@ TEST(Options, VersionAndHelpAreTextsToPrint) {
                            "--history-max",
                            "--heartbeat-interval",
                            "10s",
+                           "--max-connection-age",
+                           "1h",
                            "--drain-timeout",
                            "5s",
                            "--max-rings",
@@ -239,6 +244,7 @@ TEST_F(ConfiguredTest, TheThreePlacesSayTheSameThings) {
                                           "--history-age=1h",
                                           "--history-max=7",
                                           "--heartbeat-interval=2s",
+                                          "--max-connection-age=4s",
                                           "--drain-timeout=3s",
                                           "--tls-cert-file=c",
                                           "--tls-key-file=k",
@@ -275,6 +281,7 @@ TEST_F(ConfiguredTest, TheThreePlacesSayTheSameThings) {
     EXPECT_EQ(options.history_age, absl::Hours(1));
     EXPECT_EQ(options.history_max, 7u);
     EXPECT_EQ(options.heartbeat_interval, std::chrono::seconds(2));
+    EXPECT_EQ(options.max_connection_age, std::chrono::seconds(4));
     EXPECT_EQ(options.drain_timeout, std::chrono::seconds(3));
     EXPECT_EQ(options.certificates, (CertificateFiles{"c", "k", "a"}));
     EXPECT_EQ(options.admin_sans, std::vector<std::string>{"x"});

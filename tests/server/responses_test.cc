@@ -225,6 +225,10 @@ TEST(Responses, EveryOtherEventHasItsMessage) {
   EXPECT_EQ(VersionText(heartbeat.heartbeat().moved(1).version()), "3/4");
   EXPECT_EQ(Message(Heartbeat{}).event_case(), Event::kHeartbeat) << "one that says nothing is still one";
 
+  const v1::WatchResponse reconnect = Message(Reconnect{.within = std::chrono::seconds(30)});
+  ASSERT_EQ(reconnect.event_case(), Event::kReconnect);
+  EXPECT_EQ(reconnect.reconnect().within().seconds(), 30);
+
   const v1::WatchResponse absent = Message(Absent{.ring = "r"});
   ASSERT_EQ(absent.event_case(), Event::kAbsent);
   EXPECT_EQ(absent.absent().ring(), "r");

@@ -25,6 +25,7 @@ class RecordingSink : public WatchSink {
   struct Told {
     std::vector<std::vector<std::string>> touched;
     int heartbeats = 0;
+    std::vector<std::chrono::seconds> reconnects;
     std::vector<std::vector<uint64_t>> history;
     std::vector<absl::Status> ends;
     std::optional<std::chrono::steady_clock::time_point> written_before;
@@ -34,6 +35,9 @@ class RecordingSink : public WatchSink {
   }
   void HeartbeatDue() override {
     told_.Update([](Told& told) { ++told.heartbeats; });
+  }
+  void ReconnectDue(std::chrono::seconds within) override {
+    told_.Update([&](Told& told) { told.reconnects.push_back(within); });
   }
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override {
     EXPECT_EQ(ring, "r");
@@ -58,6 +62,12 @@ class RecordingSink : public WatchSink {
   }
   Told AwaitHeartbeats(int count) {
     return told_.Await([count](const Told& told) { return told.heartbeats >= count; });
+  }
+  Told AwaitReconnect() {
+    return told_.Await([](const Told& told) { return !told.reconnects.empty(); });
+  }
+  Told AwaitEnd() {
+    return told_.Await([](const Told& told) { return !told.ends.empty(); });
   }
   Told AwaitLook() {
     return told_.Await([](const Told& told) { return told.written_before.has_value(); });
@@ -108,6 +118,27 @@ TEST_F(WatchHubTest, ReadersThatAreStuckAreLookedForWhateverHeartbeatsThereAre) 
   const auto sink = Added();
   const auto written_before = *sink->AwaitLook().written_before;
   EXPECT_LE(written_before, std::chrono::steady_clock::now() - kStuckAfter);
+}
+
+TEST_F(WatchHubTest, StreamsThatAreOfAgeAreToldToReconnectAndEndWhereTheyDoNot) {
+  hub_.emplace(directory_.store(), WatchHub::Options{.heartbeat_interval = kNever,
+                                                     .max_connection_age = std::chrono::milliseconds(20),
+                                                     .leave_within = std::chrono::seconds(0)});
+  const auto sink = Added();
+  const RecordingSink::Told told = sink->AwaitEnd();
+  EXPECT_THAT(told.reconnects, ElementsAre(std::chrono::seconds(0))) << "once, and before the end";
+  EXPECT_EQ(told.ends[0].code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(RetryAfter(told.ends[0]), std::chrono::milliseconds(0));
+}
+
+TEST_F(WatchHubTest, StreamsThatWereToldToReconnectHaveTheirTime) {
+  hub_.emplace(directory_.store(), WatchHub::Options{.heartbeat_interval = std::chrono::milliseconds(1),
+                                                     .max_connection_age = std::chrono::milliseconds(1)});
+  const auto sink = Added();
+  sink->AwaitReconnect();
+  sink->AwaitHeartbeats(sink->Get().heartbeats + 20);
+  EXPECT_THAT(sink->Get().ends, IsEmpty());
+  EXPECT_THAT(sink->Get().reconnects, ElementsAre(std::chrono::seconds(30))) << "and are told once";
 }
 
 TEST_F(WatchHubTest, ASinkThatWasRemovedIsToldNothingAndLetGo) {

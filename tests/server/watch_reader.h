@@ -49,6 +49,9 @@ inline std::string TextOf(const WatchEvent& event) {
       for (const auto& [ring, version] : heartbeat.moved) text += fmt::format(" {} {}", ring, ToString(version));
       return text;
     }
+    std::string operator()(const Reconnect& reconnect) const {
+      return fmt::format("reconnect {}", reconnect.within.count());
+    }
     std::string operator()(const Absent& absent) const { return "absent " + absent.ring; }
     std::string operator()(const Deleted& deleted) const {
       return fmt::format("deleted {} {}", deleted.ring, ToString(deleted.version));

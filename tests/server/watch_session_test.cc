@@ -525,6 +525,20 @@ TEST(WatchSession, ManyRingsThatStartBehindAllCatchUp) {
   }
 }
 
+// --- Reconnecting.
+
+TEST(WatchSession, AReaderIsToldToReconnectBeforeAllElse) {
+  TestDirectory directory;
+  directory.Make("a", {"n1"});
+  WatchReader reader(directory, Prefix(""));
+  reader.session().ReconnectDue(std::chrono::seconds(30));
+  reader.session().HeartbeatDue();
+  EXPECT_THAT(reader.Rest(),
+              ElementsAre("reconnect 30", "snapshot a 1/2 #0 n1", "in_sync a 1/2", "in_sync", "heartbeat a 1/2"));
+  reader.session().ReconnectDue(std::chrono::seconds(30));
+  EXPECT_THAT(reader.Rest(), ElementsAre("reconnect 30")) << "that is all there is to say";
+}
+
 // --- Heartbeats.
 
 // B69 (etcd-io/etcd#15220): a heartbeat never overtakes what was published before it.

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 extern char** environ;
 
@@ -32,7 +32,7 @@ std::filesystem::path MakeDir() {
 
 }  // namespace
 
-RingdProcess::RingdProcess() : dir_(MakeDir()) { Start(); }
+RingdProcess::RingdProcess(std::vector<std::string> flags) : dir_(MakeDir()), flags_(std::move(flags)) { Start(); }
 
 RingdProcess::~RingdProcess() {
   if (pid_ != 0) Kill();
@@ -45,6 +45,7 @@ void RingdProcess::Start() {
   const std::string data_dir = dir_ / "data";
   std::vector<std::string> words{RINGD_PROGRAM, "--init",  "--data-dir",    data_dir,
                                  "--listen",    endpoint_, "--http-listen", ""};
+  words.insert(words.end(), flags_.begin(), flags_.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

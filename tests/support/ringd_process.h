@@ -5,13 +5,14 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace ringd::support {
 
 class RingdProcess {
  public:
   // Starts it on a free port. A test cannot go on where it does not start: the process of the test ends.
-  RingdProcess();
+  explicit RingdProcess(std::vector<std::string> flags = {});
   RingdProcess(const RingdProcess&) = delete;
   // Kills it and removes its data directory.
   ~RingdProcess();
@@ -33,6 +34,7 @@ class RingdProcess {
   void End(int signal);
 
   const std::filesystem::path dir_;
+  const std::vector<std::string> flags_;
   std::string endpoint_ = "127.0.0.1:0";
   pid_t pid_ = 0;  // 0 = not running
 };

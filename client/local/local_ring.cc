@@ -203,6 +203,8 @@ absl::StatusOr<size_t> LocalRing::OwnersAt(uint64_t position, std::span<const No
 
 std::shared_ptr<const RingCopy> LocalRing::Copy() const { return driver_->SharedView()->copy; }
 
+const RingCopy* LocalRing::ThreadCopy() const { return driver_->view().shared().copy.get(); }
+
 const std::string& LocalRing::ring() const { return driver_->ring(); }
 
 LocalRingStatus LocalRing::status() const { return driver_->status(); }

@@ -179,6 +179,9 @@ class LocalRing {
 
   // The copy as it is now, to hold on to; null while there is none.
   std::shared_ptr<const RingCopy> Copy() const;
+  // The same without a lock, as lookups see it: it lives until this thread's next lookup of this ring, of which this is
+  // one that is not counted.
+  const RingCopy* ThreadCopy() const;
 
   const std::string& ring() const;
   LocalRingStatus status() const;

@@ -202,7 +202,7 @@ class WatchModel {
     stream_in_sync_ = true;
   }
 
-  void On(const Reconnect&) {}
+  void On(const server::Reconnect&) {}
   void On(const Heartbeat& heartbeat) {
     std::set<std::string> named;
     for (const auto& [ring, version] : heartbeat.moved) {

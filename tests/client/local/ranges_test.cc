@@ -8,12 +8,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <random>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "client/local/ring_copy.h"
+#include "tests/client/local/ring_history.h"
 #include "tests/ring/ring_builder.h"
 
 namespace ringd {
@@ -23,130 +24,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using CopyPtr = std::shared_ptr<const RingCopy>;
 
-constexpr uint32_t kDefaultWeight = 3;
-
 CopyPtr CopyOf(const ring::Ring& ring, uint64_t revision = 1) {
   return MakeCopy(std::make_shared<const HeldRing>(HeldRing{.version = {1, revision}, .ring = ring}), nullptr);
 }
-
-const std::vector<std::pair<std::string, ring::Placement>>& Placements() {
-  static const auto placements = [] {
-    using ring::HashFunction;
-    std::vector<std::pair<std::string, ring::Placement>> all = {
-        {"hashed", ring::HashedSettings{.points_per_weight = 9}},
-        // Of 16 bits, so that points meet.
-        {"hashed_crc16",
-         ring::HashedSettings{
-             .hash = HashFunction::kCrc16, .points_per_weight = 40, .tie_rule = ring::TieRule::kLaterJoin}},
-        {"strictly_after",
-         ring::HashedSettings{.hash = HashFunction::kCrc32, .match = ring::PointMatch::kStrictlyAfter}},
-        {"slots", ring::SlotsSettings{.slot_bits = 10, .hash_tag = "{}"}},
-        {"slots_of_three", ring::SlotsSettings{.slot_bits = 10, .owners = 3, .hash_tag = ""}},
-        {"slots_of_crc16", ring::SlotsSettings{.slot_bits = 12, .hash = HashFunction::kCrc16, .hash_tag = ""}},
-        {"points", ring::PointsSettings{.last_position = 99}},
-        {"points_strictly_after",
-         ring::PointsSettings{
-             .last_position = 999, .match = ring::PointMatch::kStrictlyAfter, .tie_rule = ring::TieRule::kLaterJoin}},
-        {"points_of_64_bits", ring::PointsSettings{}},
-    };
-    for (const ring::PresetTraits& preset : ring::AllPresets()) {
-      std::string name(preset.name);
-      std::replace(name.begin(), name.end(), '-', '_');
-      all.emplace_back(name, ring::DefaultsOf(preset.preset));
-    }
-    return all;
-  }();
-  return placements;
-}
-
-// A ring that hovers around five nodes.
-class History {
- public:
-  History(const ring::Placement& placement, uint64_t seed)
-      : ring_(ring::EmptyRing({.placement = placement, .default_weight = kDefaultWeight})), random_(seed) {}
-
-  CopyPtr Step() {
-    ring_ = ring::IsImported(placement()) ? Import() : Change();
-    return CopyOf(ring_, ++revision_);
-  }
-  const ring::Ring& ring() const { return ring_; }
-  uint64_t Below(uint64_t bound) { return random_() % bound; }
-  uint64_t RandomValue() {
-    const uint64_t last = ring_.keys().circle().last_value();
-    return last == UINT64_MAX ? random_() : Below(last + 1);
-  }
-
- private:
-  const ring::Placement& placement() const { return ring_.settings().placement; }
-
-  uint32_t RandomWeight() {
-    const auto* preset = std::get_if<ring::PresetSettings>(&placement());
-    const bool weighted = preset == nullptr || ring::FindPreset(preset->preset)->weighted;
-    return weighted ? static_cast<uint32_t>(Below(5)) : Below(3) == 0 ? 0 : kDefaultWeight;
-  }
-  std::vector<uint64_t> RandomPoints() {
-    std::set<uint64_t> points;
-    if (std::holds_alternative<ring::PointsSettings>(placement())) {
-      for (uint64_t count = Below(8); count > 0; --count) points.insert(RandomValue());
-    }
-    return {points.begin(), points.end()};
-  }
-  ring::Node RandomNode() {
-    const std::string id = "10.0.0." + std::to_string(++added_) + ":1";
-    return {.id = id, .weight = RandomWeight(), .hash_key = id, .points = RandomPoints()};
-  }
-
-  ring::Ring Change() {
-    if (Below(10) == 0) {  // all go, so that nobody owns anything
-      std::vector<ring::Operation> removals;
-      for (const ring::NodePtr& node : ring_.table()->nodes) removals.emplace_back(ring::Remove(node->id));
-      return ring::With(ring_, removals);
-    }
-    std::map<std::string, ring::Operation> operations;
-    for (uint64_t count = 1 + Below(3); count > 0; --count) {
-      if (Below(10) >= ring_.node_count()) {
-        const ring::Node node = RandomNode();
-        operations.emplace(node.id, ring::AddNode{.node = node});
-        continue;
-      }
-      const std::string& id = ring_.node(Below(ring_.node_count())).id;
-      ring::UpdateNode update = ring::Reweigh(id, RandomWeight());
-      if (std::holds_alternative<ring::PointsSettings>(placement())) update.points = RandomPoints();
-      if (Below(2) == 0) {
-        operations.emplace(id, ring::Remove(id));
-      } else {
-        operations.emplace(id, update);
-      }
-    }
-    std::vector<ring::Operation> list;
-    for (const auto& [id, operation] : operations) list.push_back(operation);
-    return ring::With(ring_, list);
-  }
-
-  // Some of the nodes and some new ones, with slots as runs of any length.
-  ring::Ring Import() {
-    std::vector<ring::Node> nodes;
-    for (const ring::Node& node : ring::NodesOf(ring_)) {
-      if (Below(3) > 0) nodes.push_back(node);
-    }
-    for (uint64_t count = Below(4); count > 0; --count) nodes.push_back(RandomNode());
-    const ring::SlotShape shape = *ring::SlotShapeOf(placement());
-    std::vector<uint32_t> places((size_t{1} << shape.slot_bits) * shape.owners, ring::SlotTable::kNobody);
-    uint64_t owner = 0;
-    for (size_t slot = 0; slot < places.size() / shape.owners && !nodes.empty(); ++slot) {
-      if (slot == 0 || Below(500) == 0) owner = Below(nodes.size());
-      places[slot * shape.owners] = static_cast<uint32_t>(owner);
-    }
-    auto made = ring::Ring::Create(ring_.settings(), nodes, /*next_join_number=*/1, ring::kUnlimited, places);
-    EXPECT_TRUE(made.ok()) << made.status();
-    return *std::move(made);
-  }
-
-  ring::Ring ring_;
-  std::mt19937_64 random_;
-  uint64_t revision_ = 0;
-  uint64_t added_ = 0;
-};
 
 using OptionalId = std::optional<std::string>;
 OptionalId OwnerAt(const RingCopy& copy, uint64_t value) {
@@ -179,14 +59,14 @@ class RangesOfCopies : public ::testing::TestWithParam<size_t> {
     for (int i = 0; i < 200; ++i) probes.insert(history_.RandomValue());
   }
 
-  History history_{Placements()[GetParam()].second, GetParam() + 1};
+  RingHistory history_{Placements()[GetParam()].second, GetParam() + 1};
 };
 
 // The ranges of all nodes are the whole circle, each value once, and of the value's owner.
 TEST_P(RangesOfCopies, WhatANodeOwns) {
   for (int step = 0; step < kSteps; ++step) {
     SCOPED_TRACE(step);
-    const CopyPtr copy = history_.Step();
+    const CopyPtr copy = CopyOf(history_.Step());
     std::map<uint64_t, std::pair<KeyRange, std::string>> owned;  // by where they begin
     for (size_t i = 0; i < copy->node_count(); ++i) {
       const std::string& id = copy->node(i).id;
@@ -220,7 +100,7 @@ TEST_P(RangesOfCopies, WhatMovedBetweenTwo) {
   CopyPtr before = CopyOf(ring_before);
   for (int step = 0; step < kSteps; ++step) {
     SCOPED_TRACE(step);
-    const CopyPtr after = history_.Step();
+    const CopyPtr after = CopyOf(history_.Step());
     std::vector<MovedRange> moved;
     const auto keep = [&](const MovedRange& range) { moved.push_back(range); };
     ASSERT_EQ(ForEachMovedRange(*before, *after, keep), absl::OkStatus());
@@ -267,7 +147,7 @@ TEST_P(RangesOfCopies, WhatMovedBetweenTwo) {
 
 TEST_P(RangesOfCopies, WhereAKeyLies) {
   for (int step = 0; step < kSteps; ++step) {
-    const CopyPtr copy = history_.Step();
+    const CopyPtr copy = CopyOf(history_.Step());
     for (int i = 0; i < 100; ++i) {
       const std::string key = "{user:" + std::to_string(history_.Below(1'000)) + "}.name";
       const std::optional<uint64_t> value = HashOf(*copy, key);

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <variant>
 
+#include "client/local/copy_file.h"
 #include "client/local/ring_copy.h"
 #include "client/retry.h"
 #include "proto/codec.h"
@@ -92,7 +95,9 @@ CopyDriver::CopyDriver(std::string_view ring, LocalRingOptions options, std::sha
       watcher_(options_.watcher.empty() ? NewWatcherName() : options_.watcher),
       credentials_(std::move(credentials)),
       machine_(PolicyOf(options_), SystemRandom(), Clock::now()),
-      reports_(SystemRandom()) {
+      reports_(SystemRandom()),
+      saves_(SystemRandom(), options_.saved_max_age),
+      restored_(options_.save_to.empty()) {
   Publish();
 }
 
@@ -110,6 +115,7 @@ void CopyDriver::Stop() {
   RunLoop::OfProcess().Remove(shared_from_this());
   LeaveForks();
   calls_->AwaitEnd();
+  SaveAtEnd();
 }
 
 LocalRingLookups CopyDriver::lookups() const {
@@ -136,6 +142,7 @@ LocalRingStatus CopyDriver::status() const {
   const MutexLock lock(mutex_);
   LocalRingStatus status = status_;
   status.tls_problem = tls_problem;
+  status.save_problem = save_problem_;
   status.called_lookups = called_lookups_.load(std::memory_order_relaxed);
   if (current_at_ != Clock::time_point::min()) {
     status.age = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - current_at_);
@@ -149,13 +156,14 @@ LocalRingStatus CopyDriver::status() const {
 }
 
 CopyDriver::Clock::time_point CopyDriver::Run() {
+  if (!std::exchange(restored_, true)) Restore();
   while (!stopped_) {
     if (auto message = calls_->Next(); message.has_value()) {
       Take(*std::move(message));
     } else if (Clock::now() >= machine_.wake_at()) {
       machine_.Woken(Clock::now());
     } else {
-      return std::min(machine_.wake_at(), Report());
+      return std::min({machine_.wake_at(), Report(), SaveIfDue()});
     }
     Follow();
     Publish();
@@ -213,6 +221,55 @@ CopyDriver::Clock::time_point CopyDriver::Report() {
   calls_->Report(machine_.wanted().front(), std::move(request));
   reports_.Sent();
   return Clock::time_point::max();
+}
+
+void CopyDriver::Restore() {
+  const auto now = std::chrono::system_clock::now();
+  absl::StatusOr<SavedCopy> saved =
+      LoadCopy(options_.save_to, {.ring = ring_, .now = now, .max_age = options_.saved_max_age});
+  if (!saved.ok()) {
+    if (!absl::IsNotFound(saved.status())) SetSaveProblem(saved.status());
+    return;
+  }
+  const auto age = std::max(now - saved->current_at, std::chrono::system_clock::duration::zero());
+  machine_.Restore(std::move(saved->held), Clock::now() - age);
+  Publish();
+}
+
+CopyDriver::Clock::time_point CopyDriver::SaveIfDue() {
+  if (options_.save_to.empty()) return Clock::time_point::max();
+  if (machine_.state() == WatchMachine::State::kAbsent) RemoveSaved();
+  if (machine_.state() != WatchMachine::State::kInSync) return Clock::time_point::max();
+  const auto due = saves_.DueOf(machine_.held()->version, Clock::now());
+  if (Clock::now() < due) return due;
+  Save();
+  return saves_.DueOf(machine_.held()->version, Clock::now());
+}
+
+void CopyDriver::SaveAtEnd() {
+  if (options_.save_to.empty()) return;
+  if (machine_.state() == WatchMachine::State::kAbsent) RemoveSaved();
+  if (machine_.state() == WatchMachine::State::kInSync && machine_.held()->version != saves_.saved()) Save();
+}
+
+void CopyDriver::RemoveSaved() {
+  std::error_code error;
+  std::filesystem::remove(options_.save_to, error);
+  if (error) SetSaveProblem(absl::ErrnoToStatus(error.value(), "the saved copy of a deleted ring cannot be removed"));
+}
+
+void CopyDriver::Save() {
+  const auto age = Clock::now() - machine_.current_at();
+  const auto current_at =
+      std::chrono::system_clock::now() - std::chrono::duration_cast<std::chrono::system_clock::duration>(age);
+  absl::Status saved = SaveCopy(options_.save_to, ring_, {.held = machine_.held(), .current_at = current_at});
+  saves_.Tried(saved.ok() ? machine_.held()->version : ring::Version(), Clock::now());
+  SetSaveProblem(std::move(saved));
+}
+
+void CopyDriver::SetSaveProblem(absl::Status problem) {
+  const MutexLock lock(mutex_);
+  save_problem_ = std::move(problem);
 }
 
 void CopyDriver::Publish() {

@@ -19,6 +19,7 @@
 #include "client/local/lookup_view.h"
 #include "client/local/report_schedule.h"
 #include "client/local/run_loop.h"
+#include "client/local/save_schedule.h"
 #include "client/local/thread_cached.h"
 #include "client/local/watch_machine.h"
 #include "ring/mutex.h"
@@ -64,6 +65,14 @@ class CopyDriver : public RunLoop::Task, public ForkLocks, public std::enable_sh
   void Open(WatchMachine::StreamId id);
   // Tells the directory which version is applied, where that is due; answers when it will be.
   Clock::time_point Report();
+  // Takes up the copy that an earlier process saved.
+  void Restore();
+  // Saves the copy, where that is due; answers when it will be.
+  Clock::time_point SaveIfDue();
+  void SaveAtEnd();
+  void Save();
+  void RemoveSaved();
+  void SetSaveProblem(absl::Status problem);
   // Shows the machine's state to lookups and to whoever waits for it.
   void Publish();
 
@@ -81,14 +90,17 @@ class CopyDriver : public RunLoop::Task, public ForkLocks, public std::enable_sh
   // Of the run alone.
   WatchMachine machine_;
   ReportSchedule reports_;
-  HeldRingPtr shown_;  // of which view_ has a copy
-  size_t opened_ = 0;  // streams
+  SaveSchedule saves_;
+  bool restored_ = false;  // or there is nothing to restore
+  HeldRingPtr shown_;      // of which view_ has a copy
+  size_t opened_ = 0;      // streams
 
   std::shared_ptr<DirectoryCalls> calls_;  // from Start on
 
   mutable Mutex mutex_;
   mutable CondVar published_;
   LocalRingStatus status_ ABSL_GUARDED_BY(mutex_);
+  absl::Status save_problem_ ABSL_GUARDED_BY(mutex_);
   Clock::time_point current_at_ ABSL_GUARDED_BY(mutex_) = Clock::time_point::min();
 };
 

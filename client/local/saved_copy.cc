@@ -185,6 +185,7 @@ absl::StatusOr<SavedCopy> DecodeCopy(std::string_view bytes, const CopyWanted& w
   // A stream that said just this would have brought the copy: so the rules are those of a stream.
   WatchMachine machine({.limits = wanted.limits}, [] { return 0.0; }, {});
   machine.Woken({});
+  const WatchMachine::StreamId stream = machine.wanted().front();
   std::string_view chunks = content->chunks;
   for (bool last = false; !last;) {
     const absl::StatusOr<v1::WatchResponse> message = TakeChunk(chunks, wanted.ring);
@@ -194,7 +195,8 @@ absl::StatusOr<SavedCopy> DecodeCopy(std::string_view bytes, const CopyWanted& w
     if (!chunk.checksum.has_value())
       return absl::FailedPreconditionError("has a checksum that this build does not know");
     last = chunk.last;
-    if (machine.Received(std::move(event), {}).close) return Unusable(machine.problem());
+    machine.Received(stream, std::move(event), {});
+    if (!machine.Wants(stream)) return Unusable(machine.problem());
   }
   if (!chunks.empty()) return Damaged("it goes on behind its last part");
   return SavedCopy{.held = machine.held(),

@@ -23,6 +23,11 @@ WatchMachine::WatchMachine(const Policy& policy, std::function<double()> random,
       now_(now),
       open_at_(now) {}
 
+void WatchMachine::Restore(HeldRingPtr held, Clock::time_point current_at) {
+  held_ = std::move(held);
+  current_at_ = current_at;
+}
+
 bool WatchMachine::Wants(StreamId id) const {
   return std::any_of(streams_.begin(), streams_.end(), [id](const Stream& stream) { return stream.id == id; });
 }

@@ -112,6 +112,9 @@ class WatchMachine {
 
   WatchMachine(const Policy& policy, std::function<double()> random, Clock::time_point now);
 
+  // Begins with a copy from elsewhere, which was known to be current then. REQUIRES that no stream was opened yet.
+  void Restore(HeldRingPtr held, Clock::time_point current_at);
+
   // --- Events. What is told of a stream that is not to be open any more is passed over.
 
   void Received(StreamId id, StreamEvent event, Clock::time_point now);

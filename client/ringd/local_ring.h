@@ -116,6 +116,8 @@ struct LocalRingStatus {
   uint64_t checksum_mismatches = 0;  // copies that were not installed
   uint64_t broken_order = 0;         // streams that were ended for what they said
   uint64_t called_lookups = 0;       // lookups that were calls to the directory, while kDistrusted
+
+  absl::Status save_problem;  // why the copy is not saved, or the saved one was not used
 };
 
 // How many lookups the copy answered, from the start. What is counted is the first owner, by Owner, OwnersOf and Owners
@@ -133,6 +135,13 @@ struct LocalRingOptions {
   // What `ringctl watchers` shows of this copy, and the name by which it reports the versions that it has; at most 255
   // bytes of UTF-8 without control characters. Empty = one of the host, the process and a number.
   std::string watcher;
+  // The file in which the copy is saved, so that a later process has it at once though the directory is down; empty =
+  // none. Each copy needs one of its own, in a folder that is there. It is written some seconds after a change, now and
+  // then without one, and at the end, on the threads that all copies share; only its owner may read it. It goes when
+  // the ring goes.
+  std::string save_to;
+  // A saved copy that was last known to be current longer ago is not used, nor one that is damaged or of another ring.
+  std::chrono::milliseconds saved_max_age = std::chrono::hours(24);
   // Called after each change of state or version.
   std::function<void(const LocalRingStatus&)> on_change;
   // Called before that with each new copy, and the one before it: null at first, and after the ring had gone. `after`

@@ -32,6 +32,11 @@ inline constexpr int kDirectorySteps = 16;
 enum class CopyStep : uint8_t { kReceive, kLose, kPass };
 inline constexpr int kCopySteps = 3;
 
+// A byte modulo kSavedSteps, then a piece: a chunk, a WatchResponse if it is one; bytes behind all chunks; for kSeconds
+// a number; for kMend nothing; a file as it is.
+enum class SavedStep : uint8_t { kChunk, kBytes, kSeconds, kMend, kFile };
+inline constexpr int kSavedSteps = 5;
+
 // A byte modulo kCodecKinds, a byte (a code, or how much was asked for), then the message.
 enum class CodecKind : uint8_t { kNode, kPlacement, kOperation, kDetails, kLookup, kBatchLookup, kRing };
 inline constexpr int kCodecKinds = 7;

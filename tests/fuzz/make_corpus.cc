@@ -24,6 +24,7 @@ using fuzz::CopyStep;
 using fuzz::DirectoryStep;
 using fuzz::Output;
 using fuzz::RecordKind;
+using fuzz::SavedStep;
 
 class Corpus {
  public:
@@ -301,6 +302,44 @@ void WriteLocalCopy(const Corpus& corpus) {
           .bytes());
 }
 
+// --- saved_copy
+
+void WriteSavedCopy(const Corpus& corpus) {
+  const std::string one = "id: 'n1' weight: 3 hash_key: 'n1' zone: 'a'";
+  const std::string two = "id: 'n2' weight: 2 hash_key: 'n2' metadata { key: 'rack' value: 'r1' }";
+  const ring::Node first{.id = "n1", .weight = 3, .zone = "a", .hash_key = "n1"};
+  const ring::Node second{.id = "n2", .weight = 2, .hash_key = "n2", .metadata = {{"rack", "r1"}}};
+  const auto hashed = [&](const std::vector<ring::Node>& nodes) {
+    return "ring { name: 'r' placement { hashed {} } default_weight: 100 " + Told(5, nodes) + "}";
+  };
+  const auto chunk = [](Output out, const std::string& text) {
+    return out.Byte(NumberOf(SavedStep::kChunk)).Piece(Bytes<v1::WatchResponse>("snapshot { " + text + " }"));
+  };
+  const auto other = [](Output out, SavedStep step, const std::string& piece) {
+    return out.Byte(NumberOf(step)).Piece(piece);
+  };
+  const Output whole = chunk({}, hashed({first}) + " nodes { " + one + " } last: true");
+  corpus.Write("one-chunk", whole.bytes());
+  corpus.Write("two-chunks", chunk(chunk({}, hashed({first, second}) + " nodes { " + one + " }"),
+                                   hashed({first, second}) + " nodes { " + two + " } chunk: 1 last: true")
+                                 .bytes());
+  corpus.Write("slots", other(chunk({},
+                                    "ring { name: 'r' placement { slots { slot_bits: 10 owners: 1 } } } last: true "
+                                    "nodes { " +
+                                        one + " }"),
+                              SavedStep::kMend, "")
+                            .bytes());
+  corpus.Write("points", other(chunk({},
+                                     "ring { name: 'r' placement { points { last_position: 99 } } } last: true "
+                                     "nodes { id: 'n1' weight: 1 hash_key: 'n1' points: 9 points: 59 }"),
+                               SavedStep::kMend, "")
+                             .bytes());
+  corpus.Write("goes-on", other(whole, SavedStep::kBytes, "more").bytes());
+  corpus.Write("of-another-time", other(whole, SavedStep::kSeconds, Output().Number(1).bytes()).bytes());
+  corpus.Write("of-another-ring", chunk({}, "ring { name: 'other' } last: true").bytes());
+  corpus.Write("no-file", other({}, SavedStep::kFile, "ringdcpy and something else, longer than a header").bytes());
+}
+
 // --- codec
 
 void WriteCodec(const Corpus& corpus) {
@@ -423,6 +462,7 @@ int main(int argc, char** argv) {
   const std::filesystem::path dir = argv[1];
   ringd::WriteDirectory({dir, "directory"});
   ringd::WriteLocalCopy({dir, "local_copy"});
+  ringd::WriteSavedCopy({dir, "saved_copy"});
   ringd::WriteCodec({dir, "codec"});
   ringd::WriteStorageRecord({dir, "storage_record"});
   ringd::WriteStoreLog({dir, "store_log"});

@@ -59,6 +59,7 @@ class Stream : public WatchSink, public std::enable_shared_from_this<Stream> {
       if (!session_.has_value()) return;
       session_->HeartbeatDue();
     }
+  void ReconnectDue(std::chrono::seconds) override {}
     Pump();
   }
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override {

@@ -59,9 +59,9 @@ class Stream : public WatchSink, public std::enable_shared_from_this<Stream> {
       if (!session_.has_value()) return;
       session_->HeartbeatDue();
     }
-  void ReconnectDue(std::chrono::seconds) override {}
     Pump();
   }
+  void ReconnectDue(std::chrono::seconds) override {}
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override {
     {
       MutexLock lock(mutex_);

@@ -111,7 +111,8 @@ class Client::Calls {
                                         const MutationOptions& options) {
     ToMessage(options, request.mutable_options());
     if (options.request_id.empty()) request.mutable_options()->set_request_id(NewRequestId());
-    const absl::StatusOr<Response> response = Call(method, request, options_.change_timeout);
+    const milliseconds waits = options.wait_for.has_value() ? options.wait_for->timeout : milliseconds(0);
+    const absl::StatusOr<Response> response = Call(method, request, options_.change_timeout + waits);
     if (!response.ok()) return response.status();
     MutationResult result{.version = ToValue(response->version()), .movement = ToValue(response->movement())};
     if constexpr (requires { response->previous_version(); }) {
@@ -121,6 +122,7 @@ class Client::Calls {
       result.warnings.assign(response->warnings().begin(), response->warnings().end());
     }
     if (response->has_plan()) result.plan = ToValue(response->plan());
+    if (response->has_wait_result()) result.waited = ToValue(response->wait_result());
     return result;
   }
 

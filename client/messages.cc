@@ -272,6 +272,18 @@ void ToMessage(const MutationOptions& options, v1::MutationOptions* out) {
   out->set_reason(options.reason);
   out->set_validate_only(options.validate_only);
   out->set_force(options.force);
+  if (!options.wait_for.has_value()) return;
+  const std::chrono::milliseconds timeout = options.wait_for->timeout;
+  out->mutable_wait_for()->set_share(options.wait_for->share);
+  out->mutable_wait_for()->mutable_timeout()->set_seconds(timeout.count() / 1'000);
+  out->mutable_wait_for()->mutable_timeout()->set_nanos(static_cast<int32_t>(timeout.count() % 1'000 * 1'000'000));
+}
+
+WaitResult ToValue(const v1::WaitResult& message) {
+  return {.watchers = message.watchers(),
+          .applied = message.applied(),
+          .lagging = {message.lagging().begin(), message.lagging().end()},
+          .reached = message.reached()};
 }
 
 }  // namespace ringd

@@ -36,5 +36,6 @@ void ToMessage(const UpdateNode& update, v1::Node* node, google::protobuf::Field
 // The fields and the mask of an update.
 void ToMessage(const UpdateRing& update, v1::UpdateRingRequest* out);
 void ToMessage(const MutationOptions& options, v1::MutationOptions* out);
+WaitResult ToValue(const v1::WaitResult& message);
 
 }  // namespace ringd

@@ -144,12 +144,27 @@ struct UpdateRing {
   std::optional<HistoryLimits> history_limits;               // replaced as a whole
 };
 
+// Asks a change to wait until so many of the ring's watchers that have a name (LocalRingOptions::watcher; each copy has
+// one) have reported that they applied it, or the time is over. The call has its change_timeout besides.
+struct WaitFor {
+  double share = 1;  // of the names, above 0, at most 1
+  std::chrono::milliseconds timeout{5'000};
+};
+// How far they had got.
+struct WaitResult {
+  uint32_t watchers = 0;             // names
+  uint32_t applied = 0;              // of them
+  std::vector<std::string> lagging;  // some of the others, at most 100
+  bool reached = false;              // the share had; else the time was over, the ring has gone, or the server stops
+};
+
 struct MutationOptions {
   std::optional<Version> expected_version;  // absent = any
   std::string request_id;                   // empty = a random one; give your own to repeat a call after a restart
   std::string reason;
   bool validate_only = false;  // answer with the plan and change nothing
   bool force = false;
+  std::optional<WaitFor> wait_for;  // not with validate_only, nor for DeleteRing
 };
 
 // What one node gave to another; absent = nobody.
@@ -192,6 +207,7 @@ struct MutationResult {
   Movement movement;                  // of the change, or of the plan
   std::vector<std::string> warnings;  // for people: of the ring that results
   std::optional<Plan> plan;           // with validate_only alone
+  std::optional<WaitResult> waited;   // with wait_for alone
 };
 
 // --- History

@@ -104,7 +104,26 @@ TEST(Messages, EveryMutationOptionArrives) {
   EXPECT_EQ(message.reason(), "why");
   EXPECT_TRUE(message.validate_only());
   EXPECT_TRUE(message.force());
+  EXPECT_FALSE(message.has_wait_for());
   ToMessage(MutationOptions{}, &message);
+}
+
+TEST(Messages, AWaitForWatchersArrivesAndComesBack) {
+  v1::MutationOptions message;
+  ToMessage({.wait_for = WaitFor{.share = 0.5, .timeout = std::chrono::milliseconds(2'500)}}, &message);
+  EXPECT_EQ(message.wait_for().share(), 0.5);
+  EXPECT_EQ(message.wait_for().timeout().seconds(), 2);
+  EXPECT_EQ(message.wait_for().timeout().nanos(), 500'000'000);
+  v1::WaitResult result;
+  result.set_watchers(3);
+  result.set_applied(2);
+  result.add_lagging("w");
+  result.set_reached(true);
+  const WaitResult value = ToValue(result);
+  EXPECT_EQ(value.watchers, 3u);
+  EXPECT_EQ(value.applied, 2u);
+  EXPECT_EQ(value.lagging, std::vector<std::string>{"w"});
+  EXPECT_TRUE(value.reached);
 }
 
 TEST(Messages, PlacementsComeBackAsTheyWere) {

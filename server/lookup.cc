@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "proto/codec.h"
 #include "ring/error.h"
+#include "ring/owners_of_keys.h"
 
 namespace ringd::server {
 namespace {
@@ -18,7 +19,7 @@ using ringd::ToProto;
 constexpr size_t kMaxAnswerBytes = (4 << 20) - (64 << 10);
 // How many keys of a batch are answered, which takes 2 ms at most, before it is asked again whether anybody waits. The
 // walk to several owners can be long (see owner_walk.h), so that it is asked before each.
-constexpr int kKeysBetweenLooks = 256;
+constexpr size_t kKeysBetweenLooks = 256;
 
 absl::Status CheckHasOwners(const RingState& state) {
   if (state.ring.HasOwners()) return absl::OkStatus();
@@ -28,8 +29,8 @@ absl::Status CheckHasOwners(const RingState& state) {
                                  weighted ? "with a weight above 0 has a point" : "has a weight above 0"));
 }
 
-absl::Status CheckKey(const RingState& state, std::string_view key) {
-  if (state.ring.keys().CanPlace(key)) return absl::OkStatus();
+// Why a key has no place on the ring's circle. REQUIRES that it has none.
+absl::Status NoPlace(const RingState& state, std::string_view key) {
   if (!state.ring.keys().has_hash()) {
     return ring::InvalidField(fmt::format(
         "ring {}: key {} cannot be looked up, since the hash of a ring of points is not known here; ask for a position",
@@ -43,7 +44,7 @@ absl::Status CheckKey(const RingState& state, std::string_view key) {
 absl::StatusOr<uint64_t> PositionOf(const RingState& state, const v1::LookupRequest& request) {
   const ring::KeyPlace& keys = state.ring.keys();
   if (request.has_key()) {
-    if (absl::Status status = CheckKey(state, request.key()); !status.ok()) return status;
+    if (!keys.CanPlace(request.key())) return NoPlace(state, request.key());
     return keys(request.key());
   }
   if (request.position() > keys.circle().last_value()) {
@@ -60,11 +61,11 @@ size_t WantedOwners(const auto& request) { return request.has_owners() ? request
 class NodeTableBuilder {
  public:
   NodeTableBuilder(const ring::Ring& ring, v1::BatchLookupResponse* response) : ring_(ring), response_(response) {
-    if (places.size() < ring.node_count()) places.resize(ring.node_count());
+    if (places_.size() < ring.node_count()) places_.resize(ring.node_count());
   }
   ~NodeTableBuilder() {
-    for (const uint32_t node : seen) places[node] = Place();
-    seen.clear();
+    for (const uint32_t node : seen_) places_[node] = Place();
+    seen_.clear();
   }
   NodeTableBuilder(const NodeTableBuilder&) = delete;
 
@@ -77,14 +78,14 @@ class NodeTableBuilder {
 
   // Counts the nodes that were asked for by PlaceOfFirst.
   void Count(const LookupCounts& lookups) const {
-    for (const uint32_t node : seen) {
-      if (places[node].firsts != 0) lookups.Add(node, places[node].firsts);
+    for (const uint32_t node : seen_) {
+      if (places_[node].firsts != 0) lookups.Add(node, places_[node].firsts);
     }
   }
 
   // About what the nodes take in the answer, and what an index takes at most.
-  size_t bytes() const { return bytes_ + seen.size() * kFieldBytes; }
-  size_t index_bytes() const { return seen.size() <= 1 << 7 ? 1 : seen.size() <= 1 << 14 ? 2 : 3; }
+  size_t bytes() const { return bytes_ + seen_.size() * kFieldBytes; }
+  size_t index_bytes() const { return seen_.size() <= 1 << 7 ? 1 : seen_.size() <= 1 << 14 ? 2 : 3; }
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -95,10 +96,10 @@ class NodeTableBuilder {
   };
 
   Place& Take(uint32_t node) {
-    Place& place = places[node];
-    if (place.index == kNone) {
-      place.index = static_cast<uint32_t>(seen.size());
-      seen.push_back(node);
+    Place& place = places_[node];
+    if (place.index == kNone) [[unlikely]] {
+      place.index = static_cast<uint32_t>(seen_.size());
+      seen_.push_back(node);
       ToProto(ring_.node(node), response_->add_nodes());
       bytes_ += response_->nodes(static_cast<int>(place.index)).ByteSizeLong();
     }
@@ -108,6 +109,10 @@ class NodeTableBuilder {
   // Of the thread, and kept between batches, so that one of few keys does not pay for a ring of many nodes.
   static inline thread_local std::vector<Place> places;
   static inline thread_local std::vector<uint32_t> seen;
+
+  // Found once: each look at what is a thread's costs a call.
+  std::vector<Place>& places_ = places;
+  std::vector<uint32_t>& seen_ = seen;
 
   const ring::Ring& ring_;
   v1::BatchLookupResponse* response_;
@@ -136,8 +141,7 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
                                const StillWanted& still_wanted, v1::BatchLookupResponse* response) {
   // No keys are answered with none, whatever the ring.
   if (absl::Status status = CheckHasOwners(state); !status.ok() && !request.keys().empty()) {
-    const absl::Status bad = CheckKey(state, request.keys(0));
-    return bad.ok() ? status : bad;
+    return state.ring.keys().CanPlace(request.keys(0)) ? status : NoPlace(state, request.keys(0));
   }
   const ring::Ring& ring = state.ring;
   const size_t wanted = WantedOwners(request);
@@ -145,19 +149,22 @@ absl::Status AnswerBatchLookup(const RingState& state, const v1::BatchLookupRequ
   NodeTableBuilder table(ring, response);
   auto* indices = response->mutable_owner_indices();
   indices->Reserve(static_cast<int>(request.keys_size() * per_key));
+  const std::span keys(request.keys().data(), request.keys().size());
+  const size_t step = per_key == 1 ? kKeysBetweenLooks : 1;
   std::array<uint32_t, ring::Ring::kMaxOwners> nodes;
-  for (int i = 0; i < request.keys_size(); i++) {
-    if (per_key > 1 || i % kKeysBetweenLooks == 0) {
-      if (absl::Status status = still_wanted(); !status.ok()) return status;
+  for (size_t first = 0; first < keys.size(); first += step) {
+    if (absl::Status status = still_wanted(); !status.ok()) return status;
+    const auto some = keys.subspan(first, std::min(step, keys.size() - first));
+    for (const std::string* key : some) {
+      if (!ring.keys().CanPlace(*key)) return NoPlace(state, *key);
     }
-    const std::string& key = request.keys(i);
-    if (absl::Status status = CheckKey(state, key); !status.ok()) return status;
-    const uint64_t position = ring.Position(key);
     if (per_key == 1) {
-      indices->AddAlreadyReserved(table.PlaceOfFirst(ring.Owner(position)));
+      ring::OwnersOfKeys(
+          ring, some.size(), [some](size_t i) -> std::string_view { return *some[i]; },
+          [&](size_t, uint32_t owner) { indices->AddAlreadyReserved(table.PlaceOfFirst(owner)); });
       continue;
     }
-    ring.Owners(position, std::span(nodes).first(per_key));
+    ring.Owners(ring.Position(*some[0]), std::span(nodes).first(per_key));
     indices->AddAlreadyReserved(table.PlaceOfFirst(nodes[0]));
     for (size_t rank = 1; rank < per_key; rank++) indices->AddAlreadyReserved(table.PlaceOf(nodes[rank]));
   }

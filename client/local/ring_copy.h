@@ -1,8 +1,6 @@
 // How a RingCopy is made of a ring, and what the library itself takes out of it.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +10,7 @@
 
 #include "client/local/lookup_counts.h"
 #include "client/local/watch_machine.h"
+#include "ring/owners_of_keys.h"
 #include "ringd/local_ring.h"
 
 namespace ringd {
@@ -25,18 +24,10 @@ struct RingCopy::Parts {
   // Whether this version has an owner for the key.
   bool HasOwner(std::string_view key) const { return held->ring.HasOwners() && held->ring.keys().CanPlace(key); }
   // Calls `answer` with the number of each key and the index of its owner. REQUIRES HasOwner of all keys.
-  //
-  // Some keys are hashed before the first of them is looked for, so that the processor has many reads of the table
-  // under way at once, and not one after each hash.
   template <class Answer>
   void OwnersOf(std::span<const std::string_view> keys, Answer answer) const {
-    constexpr size_t kAtOnce = 32;
-    std::array<uint64_t, kAtOnce> positions;
-    for (size_t first = 0; first < keys.size(); first += kAtOnce) {
-      const size_t count = std::min(kAtOnce, keys.size() - first);
-      for (size_t i = 0; i < count; ++i) positions[i] = held->ring.Position(keys[first + i]);
-      for (size_t i = 0; i < count; ++i) answer(first + i, held->ring.Owner(positions[i]));
-    }
+    ring::OwnersOfKeys(
+        held->ring, keys.size(), [keys](size_t i) { return keys[i]; }, answer);
   }
   // As RingCopy::Owners and OwnersAt, by index.
   size_t Owners(std::string_view key, std::span<uint32_t> out) const;

@@ -97,6 +97,12 @@ uint64_t KeysOf(const v1::ListRangesRequest&) { return 0; }
 uint64_t KeysOf(const v1::LookupRequest&) { return 1; }
 uint64_t KeysOf(const v1::BatchLookupRequest& request) { return static_cast<uint64_t>(request.keys_size()); }
 
+// What a request takes of memory: with what is free on the arena that it may lie on.
+size_t BytesOf(const google::protobuf::Message& request) {
+  const google::protobuf::Arena* arena = request.GetArena();
+  return request.SpaceUsedLong() + (arena == nullptr ? 0 : arena->SpaceAllocated() - arena->SpaceUsed());
+}
+
 // A stream that ends at once.
 template <class Response>
 class RefusedStream final : public grpc::ServerWriteReactor<Response> {
@@ -146,7 +152,9 @@ DirectoryService::DirectoryService(const Directory& directory, WriteQueue& write
       watchers_(watchers),
       authorizer_(authorizer),
       limits_(limits),
-      rpcs_(Methods()) {}
+      rpcs_(Methods()) {
+  SetMessageAllocatorFor_BatchLookup(&batch_messages_);
+}
 
 template <class Request>
 RpcCounts& DirectoryService::CountsOf(const Request&) {
@@ -286,7 +294,7 @@ DirectoryService::Unary DirectoryService::Read(Context context, const Request& r
     const VersionWaits::Ticket ticket =
         waits_.Wait(request.ring(), FromProto(request.min_version()),
                     VersionWaits::Clock::now() + std::min<std::chrono::nanoseconds>(left, kMaxVersionWait),
-                    request.SpaceUsedLong(), finish);
+                    BytesOf(request), finish);
     waiting->cancel = [this, ticket] { waits_.Cancel(ticket); };
   } else {
     finish(state);

@@ -11,6 +11,7 @@
 
 #include "ringd/v1/directory.grpc.pb.h"
 #include "server/applied_waits.h"
+#include "server/arena_messages.h"
 #include "server/auth.h"
 #include "server/diff_stream.h"
 #include "server/directory.h"
@@ -115,6 +116,7 @@ class DirectoryService final : public v1::Directory::WithRawCallbackMethod_Watch
   RpcMetrics rpcs_;
   DiffStreams diffs_;
   WatchMessages messages_;
+  ArenaMessages<v1::BatchLookupRequest, v1::BatchLookupResponse> batch_messages_;
   std::atomic<bool> draining_ = false;
   std::atomic<uint64_t> refused_ = 0;
   std::atomic<uint64_t> unknown_ring_lookups_ = 0;

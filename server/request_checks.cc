@@ -183,12 +183,10 @@ absl::Status CheckKeys(const v1::BatchLookupRequest& request, const RequestLimit
   if (static_cast<size_t>(request.keys_size()) > limits.max_batch_keys) {
     return TooMany(fmt::format("{} keys are over the limit of {} a batch", request.keys_size(), limits.max_batch_keys));
   }
-  for (int i = 0; i < request.keys_size(); i++) {
-    if (absl::Status status = CheckKey(request.keys(i), limits.max_key_bytes); !status.ok()) {
-      return ring::Prefixed(fmt::format("keys[{}]: ", i), status);
-    }
-  }
-  return absl::OkStatus();
+  const auto is_good = [&limits](const std::string& key) { return !key.empty() && key.size() <= limits.max_key_bytes; };
+  const auto bad = std::find_if_not(request.keys().begin(), request.keys().end(), is_good);
+  if (bad == request.keys().end()) return absl::OkStatus();
+  return ring::Prefixed(fmt::format("keys[{}]: ", bad - request.keys().begin()), CheckKey(*bad, limits.max_key_bytes));
 }
 
 absl::Status CheckPageSize(int32_t page_size) {

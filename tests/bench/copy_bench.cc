@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kNodes = 100;
 constexpr uint32_t kWeight = 80;  // 2 points each
+constexpr size_t kBatch = 1'000;
 
 const std::vector<std::string>& Keys() {
   static const std::vector<std::string> keys = [] {
@@ -63,9 +64,23 @@ void BM_LocalRingOwner(benchmark::State& state) {
 }
 BENCHMARK(BM_LocalRingOwner)->ThreadRange(1, 2)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+// What BM_LocalRingOwnersOf is held against: the same keys in the same form, whose hashes are kept.
+void BM_CopyHashOfViews(benchmark::State& state) {
+  const std::vector<std::string_view> keys(Keys().begin(), Keys().end());
+  std::vector<uint64_t> hashes(kBatch);
+  for (auto _ : state) {
+    for (size_t first = 0; first < keys.size(); first += kBatch) {
+      for (size_t i = 0; i < kBatch; ++i) hashes[i] = ring::HashKey(keys[first + i]);
+      benchmark::DoNotOptimize(hashes.data());
+      benchmark::ClobberMemory();
+    }
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(keys.size()));
+}
+BENCHMARK(BM_CopyHashOfViews)->Unit(benchmark::kMillisecond)->UseRealTime();
+
 // In batches, as a service has keys that came together.
 void BM_LocalRingOwnersOf(benchmark::State& state) {
-  constexpr size_t kBatch = 1'000;
   const LocalRing& copy = Copy();
   const std::vector<std::string_view> keys(Keys().begin(), Keys().end());
   std::vector<const Node*> owners(kBatch);

@@ -63,12 +63,12 @@ void WatchMachine::Ended(StreamId id, const absl::Status& status, Clock::time_po
 
 void WatchMachine::OpenNow() {
   streams_.push_back({.id = ++counts_.streams, .heard_at = now_});
-  open_at_ = streams_.size() == 1 ? HedgeAt() : kNever;
+  open_at_ = streams_.size() == 1 ? SecondAt() : kNever;
 }
 
 void WatchMachine::TakeOver() {
   streams_.pop_front();
-  open_at_ = kNever;
+  open_at_ = SecondAt();
 }
 
 void WatchMachine::Lost(StreamId id, const absl::Status& status) {
@@ -76,13 +76,13 @@ void WatchMachine::Lost(StreamId id, const absl::Status& status) {
   const auto lost = std::find_if(streams_.begin(), streams_.end(), [id](const Stream& s) { return s.id == id; });
   const bool alive = lost->alive;
   streams_.erase(lost);
+  if (followed) problem_ = status;
   if (followed && !streams_.empty()) {
-    open_at_ = HedgeAt();
+    open_at_ = SecondAt();
     if (state_ == State::kInSync) state_ = State::kResyncing;
     return;
   }
   if (followed) {
-    problem_ = status;
     if (state_ == State::kInSync && now_ - synced_at_ >= policy_.stable_after) backoff_.Reset();
     if (state_ == State::kInSync || state_ == State::kResyncing) state_ = State::kConnecting;
   }
@@ -100,8 +100,10 @@ WatchMachine::Clock::duration WatchMachine::PauseAfter(const absl::Status& statu
   return pause;
 }
 
-WatchMachine::Clock::time_point WatchMachine::HedgeAt() const {
-  return policy_.hedge_after.has_value() && !streams_.front().alive ? now_ + *policy_.hedge_after : kNever;
+WatchMachine::Clock::time_point WatchMachine::SecondAt() const {
+  const Stream& followed = streams_.front();
+  if (followed.leaving) return now_;
+  return policy_.hedge_after.has_value() && !followed.alive ? now_ + *policy_.hedge_after : kNever;
 }
 
 void WatchMachine::BreakOff(StreamId id, const std::string& why) {
@@ -234,8 +236,8 @@ void WatchMachine::On(Stream& stream, const RingGone&) {
 }
 
 void WatchMachine::On(Stream& stream, const Reconnect&) {
-  if (!IsFollowed(stream.id) || std::exchange(stream.leaving, true)) return;
-  open_at_ = now_;
+  // Of one that is not followed yet, it is remembered until it is.
+  if (!std::exchange(stream.leaving, true) && IsFollowed(stream.id)) open_at_ = now_;
 }
 
 }  // namespace ringd

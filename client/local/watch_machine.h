@@ -179,8 +179,9 @@ class WatchMachine {
   void Lost(StreamId id, const absl::Status& status);
   // How long to wait after the loss of a stream that said something, or did not.
   Clock::duration PauseAfter(const absl::Status& status, bool alive);
-  // When the stream that is followed gets another one beside it, if it goes on saying nothing.
-  Clock::time_point HedgeAt() const;
+  // When the stream that is followed gets another one beside it, as it is now: at once where it is to be left, later
+  // where it goes on saying nothing.
+  Clock::time_point SecondAt() const;
   bool IsFollowed(StreamId id) const { return !streams_.empty() && streams_.front().id == id; }
 
   static const HeldRingPtr kNothing;

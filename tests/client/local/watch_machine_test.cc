@@ -619,9 +619,30 @@ TEST_F(TwoStreamsTest, AnOldStreamThatGoesFirstLeavesTheNewOneInItsPlace) {
   Lose(1);
   EXPECT_EQ(machine_.wanted(), Streams{2});
   EXPECT_EQ(machine_.state(), State::kResyncing);
+  EXPECT_EQ(machine_.problem().message(), "gone");
   Say(2, RingInSync{});
   EXPECT_EQ(machine_.state(), State::kInSync);
+  EXPECT_EQ(machine_.problem(), absl::OkStatus());
   EXPECT_EQ(machine_.wanted(), Streams{2});
+}
+
+TEST_F(TwoStreamsTest, ANewStreamThatIsToBeLeftTooGetsAnotherInItsPlace) {
+  Sync();
+  Say(1, Reconnect{});
+  Wake();
+  Say(2, Reconnect{});
+  EXPECT_EQ(machine_.wake_at(), now_ + seconds(30)) << "two streams suffice until one of them goes";
+  Say(2, RingInSync{});
+  EXPECT_EQ(machine_.wanted(), Streams{2});
+  EXPECT_EQ(machine_.wake_at(), now_);
+  Wake();
+  EXPECT_EQ(machine_.wanted(), (Streams{2, 3}));
+
+  Say(3, Reconnect{});
+  Lose(2);
+  EXPECT_EQ(machine_.wake_at(), now_) << "nor is it forgotten where the old one is lost";
+  Wake();
+  EXPECT_EQ(machine_.wanted(), (Streams{3, 4}));
 }
 
 TEST_F(TwoStreamsTest, ARingThatIsGoneByTheNewStreamIsGone) {

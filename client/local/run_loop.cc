@@ -61,6 +61,7 @@ void RunLoop::Work() {
     }
     task = entry->task;
     entry->running = std::this_thread::get_id();
+    if (!timers_.empty()) work_.NotifyOne();  // another one looks at the times meanwhile
     mutex_.Unlock();
     const Clock::time_point again = task->Run();
     mutex_.Lock();
@@ -83,8 +84,11 @@ void RunLoop::Work() {
 }
 
 RunLoop::Entry* RunLoop::NextReady() {
-  if (ready_.empty() && !timers_.empty() && timers_.begin()->first <= Clock::now()) {
-    SetReady(entries_.at(timers_.begin()->second));
+  // Not only where nothing else is ready: with thousands of tasks, something may always be.
+  while (!timers_.empty() && timers_.begin()->first <= Clock::now()) {
+    Entry& due = entries_.at(timers_.begin()->second);
+    SetTimer(due, std::nullopt);
+    if (!due.ready) SetReady(due);
   }
   if (ready_.empty()) return nullptr;
   Entry& entry = entries_.at(ready_.front());
@@ -104,9 +108,7 @@ void RunLoop::SetReady(Entry& entry) {
 void RunLoop::SetTimer(Entry& entry, std::optional<Clock::time_point> at) {
   if (entry.timer.has_value()) timers_.erase({*entry.timer, entry.task.get()});
   entry.timer = at;
-  if (!at.has_value()) return;
-  timers_.emplace(*at, entry.task.get());
-  work_.NotifyOne();
+  if (at.has_value()) timers_.emplace(*at, entry.task.get());
 }
 
 }  // namespace ringd

@@ -148,6 +148,28 @@ TEST_F(RunLoopTest, ATaskMayTakeItselfOut) {
   EXPECT_EQ(runs_.Get(), 1);
 }
 
+TEST_F(RunLoopTest, ATimeComesThoughThereIsAlwaysSomethingReady) {
+  RunLoop loop(1);
+  support::Shared<bool> ended;
+  std::atomic<int> timed_runs = 0;
+  const auto timed = TaskOf([&] { return ++timed_runs < 3 ? Clock::now() : kNever; });
+  std::shared_ptr<FunctionTask> busy;
+  busy = TaskOf([&, left = 10'000]() mutable {
+    if (timed_runs < 3 && --left > 0) {
+      loop.Wake(busy);
+    } else {
+      ended.Update([](bool& value) { value = true; });
+    }
+    return kNever;
+  });
+  loop.Wake(timed);
+  loop.Wake(busy);
+  ended.Await([](bool value) { return value; });
+  EXPECT_EQ(timed_runs, 3);
+  loop.Remove(busy);
+  loop.Remove(timed);
+}
+
 TEST_F(RunLoopTest, NothingIsHeldOfATaskThatWasRemoved) {
   for (int round = 0; round < 200; ++round) {
     auto task = TaskOf([this] { return Count(), kNever; });

@@ -1,5 +1,7 @@
 #include "client/local/report_schedule.h"
 
+#include <utility>
+
 namespace ringd {
 
 void ReportSchedule::InSync(uint64_t stream, ring::Version version, Clock::time_point now) {
@@ -12,16 +14,16 @@ void ReportSchedule::InSync(uint64_t stream, ring::Version version, Clock::time_
 }
 
 ReportSchedule::Clock::time_point ReportSchedule::due() const {
-  return stream_ == 0 || under_way_ || not_taken_ ? Clock::time_point::max() : due_;
+  return stream_ == 0 || asked_ != 0 || not_taken_ ? Clock::time_point::max() : due_;
 }
 
 void ReportSchedule::Sent() {
-  under_way_ = true;
+  asked_ = stream_;
   due_ = Clock::time_point::max();
 }
 
 void ReportSchedule::Answered(Outcome outcome, Clock::time_point now) {
-  under_way_ = false;
+  if (std::exchange(asked_, 0) != stream_) return;  // the next stream is told anew
   not_taken_ |= outcome == Outcome::kNotTaken;
   if (outcome == Outcome::kFailed) SetDue(now, kAfterFailure);
 }

@@ -48,7 +48,7 @@ class ReportSchedule {
   ring::Version version_;
   Clock::time_point applied_at_;
   Clock::time_point due_ = Clock::time_point::max();
-  bool under_way_ = false;
+  uint64_t asked_ = 0;      // the stream by which a call is under way; 0 = none
   bool not_taken_ = false;  // by this stream's directory
 };
 

@@ -84,5 +84,13 @@ TEST_F(ReportScheduleTest, ADirectoryThatTakesNoReportsIsNotAskedAgain) {
   EXPECT_EQ(schedule_.due(), now_ + milliseconds(250)) << "another may be newer";
 }
 
+TEST_F(ReportScheduleTest, AnAnswerIsOfTheDirectoryThatWasAsked) {
+  InSync(1, 5);
+  schedule_.Sent();
+  InSync(2, 5);
+  schedule_.Answered(Outcome::kNotTaken, now_);
+  EXPECT_EQ(schedule_.due(), now_ + milliseconds(250)) << "another than the one that takes none";
+}
+
 }  // namespace
 }  // namespace ringd

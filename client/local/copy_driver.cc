@@ -239,22 +239,32 @@ void CopyDriver::Restore() {
 CopyDriver::Clock::time_point CopyDriver::SaveIfDue() {
   if (options_.save_to.empty()) return Clock::time_point::max();
   if (machine_.state() == WatchMachine::State::kAbsent) RemoveSaved();
-  if (machine_.state() != WatchMachine::State::kInSync) return Clock::time_point::max();
+  if (!IsWorthSaving()) return Clock::time_point::max();
   const auto due = saves_.DueOf(machine_.held()->version, Clock::now());
   if (Clock::now() < due) return due;
   Save();
-  return saves_.DueOf(machine_.held()->version, Clock::now());
+  return IsWorthSaving() ? saves_.DueOf(machine_.held()->version, Clock::now()) : Clock::time_point::max();
 }
 
 void CopyDriver::SaveAtEnd() {
   if (options_.save_to.empty()) return;
   if (machine_.state() == WatchMachine::State::kAbsent) RemoveSaved();
-  if (machine_.state() == WatchMachine::State::kInSync && machine_.held()->version != saves_.saved()) Save();
+  if (IsWorthSaving() && machine_.held()->version != saves_.saved()) Save();
+}
+
+bool CopyDriver::IsWorthSaving() const {
+  if (machine_.state() == WatchMachine::State::kInSync) return true;
+  // Without the directory, what has come of it and was not saved yet is worth the most. It is as old as it was when the
+  // copy was in sync last, or younger.
+  const WatchMachine::Counts& counts = machine_.counts();
+  return machine_.held() != nullptr && machine_.held()->version != saves_.saved() &&
+         counts.snapshots + counts.changes > 0 && machine_.current_at() != Clock::time_point::min();
 }
 
 void CopyDriver::RemoveSaved() {
   std::error_code error;
   std::filesystem::remove(options_.save_to, error);
+  saves_.Removed();
   if (error) SetSaveProblem(absl::ErrnoToStatus(error.value(), "the saved copy of a deleted ring cannot be removed"));
 }
 

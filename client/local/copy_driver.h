@@ -69,6 +69,7 @@ class CopyDriver : public RunLoop::Task, public ForkLocks, public std::enable_sh
   void Restore();
   // Saves the copy, where that is due; answers when it will be.
   Clock::time_point SaveIfDue();
+  bool IsWorthSaving() const;
   void SaveAtEnd();
   void Save();
   void RemoveSaved();

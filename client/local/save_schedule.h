@@ -19,11 +19,13 @@ class SaveSchedule {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kSpread{10'000};
-  static constexpr std::chrono::milliseconds kShortestRefresh{60'000};
+  static constexpr std::chrono::minutes kShortestRefresh{1};
+  static constexpr std::chrono::hours kLongestRefresh{6};
 
   // Saved copies are good for `max_age`.
   SaveSchedule(std::function<double()> random, std::chrono::milliseconds max_age)
-      : random_(std::move(random)), refresh_(std::max(kShortestRefresh, max_age / 4)) {}
+      : random_(std::move(random)),
+        refresh_(std::clamp<std::chrono::milliseconds>(max_age / 4, kShortestRefresh, kLongestRefresh)) {}
 
   // When to save this version, which is current.
   Clock::time_point DueOf(ring::Version version, Clock::time_point now) {
@@ -39,6 +41,8 @@ class SaveSchedule {
     saved_at_ = now;
     due_ = kNever;
   }
+  // What was saved is not there any more.
+  void Removed() { saved_ = {}; }
   // What was saved last; empty = nothing, or the last try failed.
   ring::Version saved() const { return saved_; }
 

@@ -66,6 +66,24 @@ TEST_F(SavedLocalRingTest, TheNextProcessHasTheCopyThoughTheDirectoryIsDown) {
   AwaitState(LocalRingState::kInSync);
 }
 
+TEST_F(SavedLocalRingTest, WhatCameJustBeforeTheDirectoryWentDownIsSavedToo) {
+  {
+    const auto ring = Start();
+    AwaitState(LocalRingState::kInSync);
+    directory_.Stop();
+    AwaitState(LocalRingState::kConnecting);
+  }
+  EXPECT_EQ(Start()->WaitReady(seconds(20)), absl::OkStatus());
+}
+
+TEST_F(SavedLocalRingTest, WhatWasNotConfirmedHereIsNotSaved) {
+  SaveOne();
+  directory_.Stop();
+  const auto written = std::filesystem::last_write_time(file_);
+  EXPECT_EQ(Start()->WaitReady(seconds(20)), absl::OkStatus());
+  EXPECT_EQ(std::filesystem::last_write_time(file_), written);
+}
+
 TEST_F(SavedLocalRingTest, WhatIsTooOldIsNotUsed) {
   SaveOne();
   directory_.Stop();
@@ -102,6 +120,22 @@ TEST_F(SavedLocalRingTest, TheFileGoesWithTheRing) {
     AwaitState(LocalRingState::kAbsent);
   }
   EXPECT_FALSE(std::filesystem::exists(file_));
+}
+
+TEST(SaveSchedule, ACopyThatIsGoodForEverIsSavedAnewNowAndThenToo) {
+  SaveSchedule schedule([] { return 0.5; }, milliseconds::max());
+  const SaveSchedule::Clock::time_point now{std::chrono::hours(1)};
+  schedule.Tried({7, 1}, now);
+  EXPECT_EQ(schedule.DueOf({7, 1}, now), now + std::chrono::hours(6));
+}
+
+TEST(SaveSchedule, WhatWasRemovedIsSavedAnew) {
+  SaveSchedule schedule([] { return 0.5; }, std::chrono::hours(1));
+  const SaveSchedule::Clock::time_point now{std::chrono::hours(1)};
+  schedule.Tried({7, 1}, now);
+  schedule.Removed();
+  EXPECT_EQ(schedule.saved(), ring::Version());
+  EXPECT_EQ(schedule.DueOf({7, 1}, now), now + seconds(5));
 }
 
 TEST(SaveSchedule, AVersionIsSavedOnceAfterARandomPartOfTheSpreadAndNowAndThenAnew) {

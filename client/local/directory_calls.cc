@@ -137,7 +137,8 @@ void DirectoryCalls::LetGo(StreamId id) {
     report = std::move(report_);
   } else if (auto node = streams_.extract(id); !node.empty()) {
     stream = std::move(node.mapped());
-    stream.place->Retire();
+    // One that ends with its copy says nothing against the connection.
+    if (!stopped_) stream.place->Retire();
   }
   ended_.NotifyAll();
 }

@@ -93,6 +93,19 @@ TEST_F(LocalProcessTest, ManyCopiesShareThreadsAndConnections) {
   for (const auto& ring : rings) EXPECT_TRUE(ring->Owner("k").ok());
 }
 
+TEST_F(LocalProcessTest, ACopyThatEndsLeavesItsConnectionToOthers) {
+  const auto stays = *LocalRing::Start("r", Options());
+  ASSERT_EQ(stays->WaitReady(seconds(20)), absl::OkStatus());
+  const size_t connections = ChannelPool::OfProcess().connections();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ((*LocalRing::Start("r", Options()))->WaitReady(seconds(20)), absl::OkStatus());
+    EXPECT_EQ(ChannelPool::OfProcess().connections(), connections);
+  }
+  const auto later = *LocalRing::Start("r", Options());
+  ASSERT_EQ(later->WaitReady(seconds(20)), absl::OkStatus());
+  EXPECT_EQ(ChannelPool::OfProcess().connections(), connections);
+}
+
 TEST_F(LocalProcessTest, TheChildOfAForkAnswersFromItsCopyAndSaysThatItIsStale) {
   auto ring = *LocalRing::Start("r", Options());
   ASSERT_EQ(ring->WaitReady(seconds(20)), absl::OkStatus());

@@ -39,7 +39,10 @@ TEST_F(LocalProcessTest, ACopyMayBeDestroyedFromItsOwnCallback) {
     LocalRingOptions options = Options();
     options.on_change = [&](const LocalRingStatus& status) {
       if (status.state != LocalRingState::kInSync) return;
-      ring.Update([](auto& held) { EXPECT_NE(held, nullptr), held.reset(); });
+      ring.Update([](auto& held) {
+        EXPECT_NE(held, nullptr);
+        held.reset();
+      });
       destroyed.Update([](int& count) { count++; });
     };
     ring.Update([&](auto& held) { held = *LocalRing::Start("r", std::move(options)); });

@@ -1,5 +1,6 @@
 #include "ringd/node_view.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,17 +33,20 @@ NodeMoves MovesOf(const RingCopy* before, const RingCopy* after, const std::stri
 
 absl::StatusOr<std::unique_ptr<NodeView>> NodeView::Start(std::string_view ring, NodeViewOptions options) {
   if (options.node_id.empty()) return ring::InvalidField("node_id is empty; the id of this node is required");
+  const auto alive = std::make_shared<const char>();
   if (options.on_moved) {
     options.ring.on_copy = [on_copy = std::move(options.ring.on_copy), on_moved = std::move(options.on_moved),
-                            node_id = options.node_id](const auto& before, const auto& after) {
+                            node_id = options.node_id,
+                            alive = std::weak_ptr(alive)](const auto& before, const auto& after) {
       if (on_copy) on_copy(before, after);
+      if (alive.expired()) return;  // by that
       const NodeMoves moves = MovesOf(before.get(), after.get(), node_id);
       if (!moves.gained.empty() || !moves.lost.empty()) on_moved(moves);
     };
   }
   auto started = LocalRing::Start(ring, std::move(options.ring));
   if (!started.ok()) return started.status();
-  return std::unique_ptr<NodeView>(new NodeView(std::move(options.node_id), *std::move(started)));
+  return std::unique_ptr<NodeView>(new NodeView(std::move(options.node_id), *std::move(started), alive));
 }
 
 std::vector<KeyRange> NodeView::OwnedRanges() const {

@@ -60,11 +60,12 @@ class NodeView {
   const LocalRing& ring() const { return *ring_; }
 
  private:
-  NodeView(std::string node_id, std::unique_ptr<LocalRing> ring)
-      : node_id_(std::move(node_id)), ring_(std::move(ring)) {}
+  NodeView(std::string node_id, std::unique_ptr<LocalRing> ring, std::shared_ptr<const void> alive)
+      : node_id_(std::move(node_id)), ring_(std::move(ring)), alive_(std::move(alive)) {}
 
   const std::string node_id_;
   const std::unique_ptr<LocalRing> ring_;
+  const std::shared_ptr<const void> alive_;  // which callbacks look at; it goes first
 };
 
 }  // namespace ringd

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ringd/testing/fake_directory.h"
@@ -77,6 +78,27 @@ TEST_F(NodeViewTest, SaysWhetherTheNodeMayTakeARequest) {
     EXPECT_EQ(view->Owns(key, newer).ownership, Ownership::kBehind);
   }
   EXPECT_EQ(view->OwnsAt(0, newer).ownership, Ownership::kBehind);
+}
+
+TEST_F(NodeViewTest, NobodyIsCalledBackOnceItIsDestroyedFromACallback) {
+  support::Shared<std::unique_ptr<NodeView>> view;
+  support::Shared<bool> destroyed;
+  NodeViewOptions options{.node_id = "n1", .ring = {.directory = {.endpoints = {directory_.endpoint()}}}};
+  options.ring.on_copy = [&](const auto&, const auto&) {
+    view.Update([](auto& held) { held.reset(); });
+    destroyed.Update([](bool& value) { value = true; });
+  };
+  options.on_moved = [this](const NodeMoves& moves) { moves_.Update([&](Moves& seen) { seen.push_back(moves); }); };
+  const std::weak_ptr<int> of_callbacks = [&] {
+    const auto token = std::make_shared<int>(0);
+    options.ring.on_change = [token](const LocalRingStatus&) {};
+    return token;
+  }();
+  view.Update([&](auto& held) { held = *NodeView::Start("r", std::move(options)); });
+  ASSERT_EQ(directory_.SetRing("r", {n1_}), absl::OkStatus());
+  destroyed.Await([](bool value) { return value; });
+  while (!of_callbacks.expired()) std::this_thread::yield();
+  EXPECT_TRUE(moves_.Get().empty());
 }
 
 TEST_F(NodeViewTest, NeedsANode) {

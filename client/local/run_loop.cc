@@ -47,7 +47,6 @@ void RunLoop::Remove(const std::shared_ptr<Task>& task) {
 }
 
 void RunLoop::Work() {
-  std::shared_ptr<Task> task;
   mutex_.Lock();
   while (!stopping_) {
     Entry* const entry = NextReady();
@@ -59,7 +58,7 @@ void RunLoop::Work() {
       }
       continue;
     }
-    task = entry->task;
+    Task* const task = entry->task.get();  // the entry stays while it is running
     entry->running = std::this_thread::get_id();
     if (!timers_.empty()) work_.NotifyOne();  // another one looks at the times meanwhile
     mutex_.Unlock();
@@ -67,18 +66,18 @@ void RunLoop::Work() {
     mutex_.Lock();
     entry->running.reset();
     if (entry->removed) {
-      const bool awaited = entry->awaited;
-      entries_.erase(task.get());
-      if (awaited) task.reset();  // not the last: who waits has one
+      std::shared_ptr<Task> removed = std::move(entry->task);
+      if (entry->awaited) removed.reset();  // not the last: who waits has one
+      entries_.erase(task);
       ended_.NotifyAll();
+      mutex_.Unlock();
+      removed.reset();
+      mutex_.Lock();
     } else if (entry->ready) {
       SetReady(*entry);  // it was woken meanwhile
     } else if (again != Clock::time_point::max()) {
       SetTimer(*entry, again);
     }
-    mutex_.Unlock();
-    task.reset();
-    mutex_.Lock();
   }
   mutex_.Unlock();
 }

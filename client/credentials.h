@@ -2,7 +2,8 @@
 // again once a second at most. What is new in them is taken once it is whole and good; until then the last good ones
 // stay.
 //
-// Threads: any. A lock is held to copy a pointer, and not while files are read.
+// Threads: any. A lock is held to copy a pointer, and not while files are read; but Shared has one of its own, as all
+// who come at once wait for the one who reads.
 #pragma once
 
 #include <cstdint>

@@ -55,8 +55,8 @@ class WatchHub {
     // How long a reader may take for one message. gRPC's pings find a peer that stands still only where they can be
     // sent: not behind bytes that it does not take, on a unix socket.
     std::chrono::milliseconds stuck_after{40'000};
-    // The age of a connection at which its streams are to leave it; 0 = none. By then gRPC has told the client that
-    // the connection takes no new calls, so that who comes again gets another one.
+    // The age at which gRPC closes a connection to new calls; 0 = none. A stream that has itself lasted a little longer
+    // is told to leave its connection: by then that is closed for sure, so that who comes again gets another one.
     std::chrono::milliseconds max_connection_age{0};
     // How long a stream stays after its caller was told.
     std::chrono::seconds leave_within{30};

@@ -26,7 +26,7 @@ void RunLoop::Wake(const std::shared_ptr<Task>& task) {
   const MutexLock lock(mutex_);
   Entry& entry = entries_[task.get()];
   if (entry.task == nullptr) entry.task = task;
-  if (!entry.ready && !entry.removed) SetReady(entry);
+  if (!entry.ready) SetReady(entry);
 }
 
 void RunLoop::Remove(const std::shared_ptr<Task>& task) {

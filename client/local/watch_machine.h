@@ -1,5 +1,5 @@
 // WatchMachine: what a local copy of one ring does with what happens to it. Pure: events in, and out comes which
-// streams are to be open; the clock and randomness are arguments, and the driver (local_ring.cc) does the rest.
+// streams are to be open; the clock and randomness are arguments, and the driver (copy_driver.h) does the rest.
 //
 // The policy, each line of which has its test:
 //   - A copy is installed when its snapshot is complete, or when a change applies to just the revision held. It never

@@ -66,13 +66,35 @@ TEST_F(RunLoopTest, RunsAgainAtTheTimeThatWasAskedFor) {
   EXPECT_EQ(runs_.Get(), 4);
 }
 
-TEST_F(RunLoopTest, AWakeTakesThePlaceOfATime) {
-  const auto task = TaskOf([this] { return Count(), Clock::now() + std::chrono::hours(1); });
-  loop_.Wake(task);
+TEST_F(RunLoopTest, AWakeTakesThePlaceOfATimeAndRemoveEndsIt) {
+  const Clock::time_point due = Clock::now() + std::chrono::milliseconds(20);
+  const auto woken = TaskOf([&] { return Count(), runs_.Get() == 1 ? due : kNever; });
+  loop_.Wake(woken);
   AwaitRuns(1);
-  loop_.Wake(task);
+  loop_.Wake(woken);
   AwaitRuns(2);
-  loop_.Remove(task);
+  const bool was_in_time = Clock::now() < due;
+  support::Shared<int> removed_runs;
+  const auto removed = TaskOf([&] { return removed_runs.Update([](int& runs) { runs++; }), due; });
+  loop_.Wake(removed);
+  removed_runs.Await([](int runs) { return runs > 0; });
+  loop_.Remove(removed);
+  const int runs_before = removed_runs.Get();
+
+  // Times come in order, so that the others would have come by then.
+  support::Shared<int> later_runs;
+  const auto later = TaskOf([&] {
+    later_runs.Update([](int& runs) { runs++; });
+    return later_runs.Get() == 1 ? due + std::chrono::milliseconds(1) : kNever;
+  });
+  loop_.Wake(later);
+  later_runs.Await([](int runs) { return runs == 2; });
+  loop_.Remove(woken);
+  loop_.Remove(later);
+  if (was_in_time) {
+    EXPECT_EQ(runs_.Get(), 2);
+  }
+  EXPECT_EQ(removed_runs.Get(), runs_before);
 }
 
 TEST_F(RunLoopTest, WhatIsWokenWhileItRunsIsRunOnceMore) {
@@ -168,6 +190,29 @@ TEST_F(RunLoopTest, ATimeComesThoughThereIsAlwaysSomethingReady) {
   EXPECT_EQ(timed_runs, 3);
   loop.Remove(busy);
   loop.Remove(timed);
+}
+
+TEST_F(RunLoopTest, WhatIsWokenAndWhoseTimeHasComeIsRunOnce) {
+  RunLoop loop(1);
+  support::Shared<bool> ended;
+  int runs = 0;  // of the loop's thread
+  const Clock::time_point due = Clock::now() + std::chrono::milliseconds(20);
+  const auto last = TaskOf([&] { return ended.Update([](bool& value) { value = true; }), kNever; });
+  std::shared_ptr<FunctionTask> task;
+  const auto still = TaskOf([&] {
+    loop.Wake(task);
+    while (Clock::now() < due) std::this_thread::yield();
+    return kNever;
+  });
+  task = TaskOf([&] {
+    runs++;
+    loop.Wake(runs == 1 ? still : last);
+    return runs == 1 ? due : kNever;
+  });
+  loop.Wake(task);
+  ended.Await([](bool value) { return value; });
+  for (const auto& each : {task, still, last}) loop.Remove(each);
+  EXPECT_EQ(runs, 2);
 }
 
 TEST_F(RunLoopTest, NothingIsHeldOfATaskThatWasRemoved) {

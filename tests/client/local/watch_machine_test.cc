@@ -271,6 +271,24 @@ TEST_F(WatchMachineTest, AskOnceForAFreshSnapshotWhereTheChecksumDiffers) {
   EXPECT_EQ(machine_.counts().checksum_mismatches, 1u);
 }
 
+TEST_F(WatchMachineTest, EachMistakeHasItsFreshSnapshot) {
+  Sync();
+  RingChange wrong = Adding(6, "n3", two_);
+  wrong.checksum = 1;
+  Say(wrong);
+  Say(Snapshot(6, three_));
+  wrong = Adding(7, "n4", three_);
+  wrong.checksum = 1;
+  EXPECT_TRUE(Say(wrong).open);
+  EXPECT_EQ(revision(), 6u) << "not given up yet";
+
+  Say(RingGone{});
+  SnapshotChunk differs = Snapshot(1, two_);
+  differs.checksum = 1;
+  EXPECT_TRUE(Say(differs).open) << "of a ring that is made anew";
+  EXPECT_NE(machine_.state(), State::kDistrusted);
+}
+
 TEST_F(WatchMachineTest, CountsNoSnapshotThatIsNotInstalled) {
   Sync();
   SnapshotChunk wrong = Snapshot(5, three_);

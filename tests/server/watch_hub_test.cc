@@ -26,6 +26,7 @@ class RecordingSink : public WatchSink {
     std::vector<std::vector<std::string>> touched;
     int heartbeats = 0;
     std::vector<std::chrono::seconds> reconnects;
+    std::optional<std::chrono::steady_clock::time_point> reconnect_at;
     std::vector<std::vector<uint64_t>> history;
     std::vector<absl::Status> ends;
     std::optional<std::chrono::steady_clock::time_point> written_before;
@@ -37,7 +38,10 @@ class RecordingSink : public WatchSink {
     told_.Update([](Told& told) { ++told.heartbeats; });
   }
   void ReconnectDue(std::chrono::seconds within) override {
-    told_.Update([&](Told& told) { told.reconnects.push_back(within); });
+    told_.Update([&](Told& told) {
+      told.reconnects.push_back(within);
+      told.reconnect_at = std::chrono::steady_clock::now();
+    });
   }
   void HistoryRead(const std::string& ring, std::vector<ChangeRecord> changes) override {
     EXPECT_EQ(ring, "r");
@@ -121,11 +125,14 @@ TEST_F(WatchHubTest, ReadersThatAreStuckAreLookedForWhateverHeartbeatsThereAre) 
 }
 
 TEST_F(WatchHubTest, StreamsThatAreOfAgeAreToldToReconnectAndEndWhereTheyDoNot) {
-  hub_.emplace(directory_.store(), WatchHub::Options{.heartbeat_interval = kNever,
-                                                     .max_connection_age = std::chrono::milliseconds(20),
-                                                     .leave_within = std::chrono::seconds(0)});
+  constexpr std::chrono::milliseconds kAge{20};
+  hub_.emplace(directory_.store(),
+               WatchHub::Options{
+                   .heartbeat_interval = kNever, .max_connection_age = kAge, .leave_within = std::chrono::seconds(0)});
+  const auto added_at = std::chrono::steady_clock::now();
   const auto sink = Added();
   const RecordingSink::Told told = sink->AwaitEnd();
+  EXPECT_GE(*told.reconnect_at - added_at, kAge * 11 / 10) << "when gRPC has closed the connection to new calls";
   EXPECT_THAT(told.reconnects, ElementsAre(std::chrono::seconds(0))) << "once, and before the end";
   EXPECT_EQ(told.ends[0].code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(RetryAfter(told.ends[0]), std::chrono::milliseconds(0));

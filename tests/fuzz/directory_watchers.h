@@ -124,18 +124,23 @@ class Observer {
     session_ = std::make_unique<WatchSession>(directory, kAll, model_.Held());
     model_.Reconnect();
     for (auto& [ring, copy] : copies_) {
-      copy->Ended(absl::UnavailableError("restarted"), now_);
+      copy->Ended(copy->wanted().front(), absl::UnavailableError("restarted"), now_);
       now_ = std::max(now_, copy->wake_at());
     }
-    for (auto& [ring, copy] : copies_) fuzz::Check(copy->Woken(now_).open, "a copy connects again");
+    for (auto& [ring, copy] : copies_) {
+      copy->Woken(now_);
+      fuzz::Check(copy->wanted().size() == 1, "a copy connects again");
+    }
   }
 
   void Read(Store& store) {
     ReadAll(*session_, store, [this](const WatchEvent& event, const v1::WatchResponse& message) {
       model_.Apply(event);
       if (const std::string ring = WhatIsSaid(message).ring; !ring.empty()) {
-        const auto actions = CopyOf(ring).Received(Decode(message), now_);
-        fuzz::Check(!actions.open && !actions.close, "a copy follows", ring);
+        WatchMachine& copy = CopyOf(ring);
+        const std::vector<WatchMachine::StreamId> streams = copy.wanted();
+        copy.Received(streams.front(), Decode(message), now_);
+        fuzz::Check(copy.wanted() == streams, "a copy follows", ring);
       }
     });
     fuzz::Check(model_.complaint().empty(), "a Watch keeps its promises", model_.complaint());

@@ -2,6 +2,7 @@
 // of a stream. What is held is always a ring that the directory told, and never an older one unless it said so.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,31 +30,34 @@ constexpr ring::Limits kLimits{.max_nodes = 32, .max_points = 1'024};  // few, s
 
 class Copy {
  public:
-  Copy() { Do(machine_.Woken(now_)); }
+  Copy() { machine_.Woken(now_); }
 
-  void Receive(const v1::WatchResponse& message) {
-    if (!open_) return;
+  // By the newest stream, where there are two, or by the one that is followed.
+  void Receive(const v1::WatchResponse& message, bool newest) {
+    if (machine_.wanted().empty()) return;
+    const WatchMachine::StreamId stream = newest ? machine_.wanted().back() : machine_.wanted().front();
     const Before before = Remember();
-    Note(message);
-    Do(machine_.Received(Decode(message), now_));
+    if (message.has_snapshot() && message.snapshot().chunk() == 0) told_[stream] = message.snapshot();
+    machine_.Received(stream, Decode(message), now_);
     if (message.has_absent() || message.has_deleted()) {
       Check(machine_.held() == nullptr && machine_.state() == State::kAbsent, "a ring that has gone is not held");
     } else {
-      JudgeHeld(message, before);
+      JudgeHeld(message, told_[stream], before);
     }
     Judge();
   }
-  void Lose(uint8_t code) {
-    if (!open_) return;
+  void Lose(uint8_t code, bool newest) {
+    if (machine_.wanted().empty()) return;
     const HeldRingPtr held = machine_.held();
-    machine_.Ended(absl::Status(static_cast<absl::StatusCode>(code % 17), "lost"), now_);
-    open_ = false;
+    machine_.Ended(newest ? machine_.wanted().back() : machine_.wanted().front(),
+                   absl::Status(static_cast<absl::StatusCode>(code % 17), "lost"), now_);
     Check(machine_.held() == held, "the copy outlives its stream");
     Judge();
   }
   void Pass(uint16_t millis) {
     now_ += std::chrono::milliseconds(millis);
-    Do(machine_.Woken(now_));
+    constexpr int kMostAtOnce = 4;  // two streams that are lost, and two that are opened
+    for (int i = 0; i < kMostAtOnce && machine_.wake_at() <= now_; ++i) machine_.Woken(now_);
     Check(machine_.wake_at() > now_, "who was woken waits again");
     Judge();
   }
@@ -66,34 +70,22 @@ class Copy {
 
   Before Remember() const { return {machine_.held(), machine_.counts()}; }
 
-  void Do(const WatchMachine::Actions& actions) {
-    if (actions.close) open_ = false;
-    if (actions.open) {
-      Check(!open_, "one stream at a time");
-      open_ = true;
-    }
-  }
-
-  // What the directory tells of the version that a message leads to.
-  void Note(const v1::WatchResponse& message) {
-    if (message.has_snapshot() && message.snapshot().chunk() == 0) told_ = message.snapshot();
-  }
-
-  void JudgeHeld(const v1::WatchResponse& message, const Before& before) {
+  // `told` is chunk 0 of the last snapshot of the stream.
+  void JudgeHeld(const v1::WatchResponse& message, const v1::Snapshot& told, const Before& before) {
     const HeldRingPtr& held = machine_.held();
     const uint64_t installed = machine_.counts().snapshots + machine_.counts().changes;
     Check(installed == before.counts.snapshots + before.counts.changes + (held != nullptr && held != before.held),
           "each copy that is installed is counted, and no other");
     if (held == nullptr || held == before.held) return;
     Check(message.has_snapshot() || message.has_change(), "only these bring a copy");
-    const v1::Checksum& checksum = message.has_change() ? message.change().checksum() : told_.ring().checksum();
-    const v1::Version& version = message.has_change() ? message.change().version() : told_.ring().version();
+    const v1::Checksum& checksum = message.has_change() ? message.change().checksum() : told.ring().checksum();
+    const v1::Version& version = message.has_change() ? message.change().version() : told.ring().version();
     Check(held->version.epoch == version.epoch() && held->version.revision == version.revision(),
           "the copy is the version that was told");
     Check(checksum.algorithm() != ring::kChecksumAlgorithm || checksum.value() == held->ring.checksum(),
           "the copy has the checksum that was told");
     if (before.held == nullptr) return;
-    Check(held->version >= before.held->version || (message.has_snapshot() && told_.rewound()), "the copy goes back");
+    Check(held->version >= before.held->version || (message.has_snapshot() && told.rewound()), "the copy goes back");
     Check(!message.has_change() || (held->version.epoch == before.held->version.epoch &&
                                     held->version.revision == before.held->version.revision + 1),
           "a change leads to the next revision");
@@ -101,11 +93,13 @@ class Copy {
 
   void Judge() {
     const HeldRingPtr& held = machine_.held();
-    Check(machine_.state() != State::kInSync || (held != nullptr && open_), "in sync with something");
+    const bool open = !machine_.wanted().empty();
+    Check(machine_.wanted().size() <= 2, "two streams at most");
+    Check(machine_.state() != State::kInSync || (held != nullptr && open), "in sync with something");
     Check(machine_.state() != State::kAbsent || held == nullptr, "an absent ring is not held");
     Check(machine_.state() != State::kDistrusted || held == nullptr, "what is distrusted is not held");
     Check(machine_.position() == nullptr || machine_.position() == held, "a stream begins from what is held");
-    Check(machine_.state() == State::kInSync || !machine_.problem().ok() || held != nullptr || open_,
+    Check(machine_.state() == State::kInSync || !machine_.problem().ok() || held != nullptr || open,
           "where there is nothing, there is a reason");
     if (held == nullptr) {
       copy_ = nullptr;
@@ -137,9 +131,8 @@ class Copy {
   }
 
   WatchMachine::Clock::time_point now_{std::chrono::hours(1)};
-  WatchMachine machine_{{.limits = kLimits}, [] { return 0.5; }, now_};
-  bool open_ = false;
-  v1::Snapshot told_;  // chunk 0 of the last snapshot
+  WatchMachine machine_{{.hedge_after = std::chrono::milliseconds(1'000), .limits = kLimits}, [] { return 0.5; }, now_};
+  std::map<WatchMachine::StreamId, v1::Snapshot> told_;  // chunk 0 of the last snapshot of each
   HeldRingPtr shown_;
   std::shared_ptr<const RingCopy> copy_;
 };
@@ -152,19 +145,21 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Input input(data, size);
   Copy copy;
   while (!input.AtEnd()) {
-    const auto step = static_cast<fuzz::CopyStep>(input.Byte() % fuzz::kCopySteps);
+    const uint8_t kind = input.Byte();
+    const auto step = static_cast<fuzz::CopyStep>(kind % fuzz::kCopySteps);
+    const bool newest = kind / fuzz::kCopySteps % 2 != 0;
     const std::string_view bytes = input.Piece();
     Input piece(bytes);
     switch (step) {
       case fuzz::CopyStep::kLose:
-        copy.Lose(piece.Byte());
+        copy.Lose(piece.Byte(), newest);
         break;
       case fuzz::CopyStep::kPass:
         copy.Pass(piece.Number());
         break;
       case fuzz::CopyStep::kReceive: {
         v1::WatchResponse message;
-        if (fuzz::Parse(bytes, &message)) copy.Receive(message);
+        if (fuzz::Parse(bytes, &message)) copy.Receive(message, newest);
       }
     }
   }

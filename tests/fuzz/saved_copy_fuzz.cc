@@ -69,12 +69,14 @@ struct Parts {
 void Mend(std::vector<std::string>& chunks) {
   WatchMachine machine({.limits = kWanted.limits}, [] { return 0.0; }, {});
   machine.Woken({});
+  const WatchMachine::StreamId stream = machine.wanted().front();
   std::vector<v1::WatchResponse> messages;
   for (const std::string& chunk : chunks) {
     v1::WatchResponse& message = messages.emplace_back();
     if (!fuzz::Parse(chunk, &message) || !message.has_snapshot()) return;
     message.mutable_snapshot()->mutable_ring()->clear_checksum();
-    if (machine.Received(Decode(message), {}).close) return;
+    machine.Received(stream, Decode(message), {});
+    if (!machine.Wants(stream)) return;
   }
   if (machine.held() == nullptr) return;
   chunks.clear();

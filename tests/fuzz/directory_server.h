@@ -66,6 +66,8 @@ class DirectoryServer {
   void Restart() {
     service_.reset();
     writes_.reset();
+    applied_waits_.reset();
+    watchers_.reset();
     waits_.reset();
     directory_.reset();
     Start();
@@ -103,8 +105,11 @@ class DirectoryServer {
     // Streams are opened without it.
     static MemoryStore unused_store;
     static WatchHub unused_hub(unused_store, {});
-    service_ =
-        std::make_unique<DirectoryService>(*directory_, *writes_, *waits_, unused_hub, authorizer_, kRequestLimits);
+    // Nobody has a name, so that a wait for watchers is over at once.
+    watchers_ = std::make_unique<Watchers>(*directory_, Watchers::Options());
+    applied_waits_ = std::make_unique<AppliedWaits>(*directory_, *watchers_);
+    service_ = std::make_unique<DirectoryService>(*directory_, *writes_, *waits_, *applied_waits_, unused_hub,
+                                                  *watchers_, authorizer_, kRequestLimits);
   }
 
   absl::Time now_ = absl::FromUnixSeconds(1'700'000'000);
@@ -114,6 +119,8 @@ class DirectoryServer {
   const Authorizer authorizer_{{}};
   std::unique_ptr<Directory> directory_;
   std::unique_ptr<VersionWaits> waits_;
+  std::unique_ptr<Watchers> watchers_;
+  std::unique_ptr<AppliedWaits> applied_waits_;
   std::unique_ptr<WriteQueue> writes_;
   std::unique_ptr<DirectoryService> service_;
 };

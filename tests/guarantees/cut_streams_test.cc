@@ -109,6 +109,7 @@ class Writer {
       std::set<size_t> nodes;
       for (uint32_t count = 1 + Roll(3); nodes.size() < count;) nodes.insert(Roll(static_cast<uint32_t>(plan.nodes)));
       std::vector<Operation> operations;
+      operations.reserve(nodes.size());
       for (const size_t node : nodes) operations.push_back(ChangeOf(plan, node));
       Make(plan, [&](const auto& options) { return client_->ApplyChanges(plan.name, operations, options); });
     }

@@ -346,6 +346,22 @@ absl::Status CheckImport(const v1::ImportSlotsRequest& request, const RequestLim
   return request.slot_owners().empty() ? CheckSlotRanges(request) : CheckSlotOwners(request);
 }
 
+// What a request says to be held or applied: each ring once, with a version.
+absl::Status CheckPositions(std::string_view what, const auto& positions) {
+  std::set<std::string_view> seen;
+  for (const v1::HeldRing& one : positions) {
+    if (absl::Status status = CheckRingName(one.ring()); !status.ok()) return status;
+    if (!seen.insert(one.ring()).second) {
+      return ring::InvalidField(fmt::format("ring {} is {} twice", ring::Quote(one.ring()), what));
+    }
+    if (!one.position().has_version()) {
+      return ring::InvalidField(
+          fmt::format("the position {} of ring {} has no version", what, ring::Quote(one.ring())));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSelector(const v1::RingSelector& selector, const RequestLimits& limits) {
   switch (selector.selector_case()) {
     case v1::RingSelector::kNames: {
@@ -464,17 +480,7 @@ absl::Status CheckRequest(const v1::ReportWatchRequest& request, const RequestLi
     return TooMany(
         fmt::format("{} rings applied are over the limit of {}", request.applied_size(), limits.max_watched_rings));
   }
-  std::set<std::string_view> seen;
-  for (const v1::HeldRing& applied : request.applied()) {
-    if (absl::Status status = CheckRingName(applied.ring()); !status.ok()) return status;
-    if (!seen.insert(applied.ring()).second) {
-      return ring::InvalidField(fmt::format("ring {} is applied twice", ring::Quote(applied.ring())));
-    }
-    if (!applied.position().has_version()) {
-      return ring::InvalidField(
-          fmt::format("the position applied of ring {} has no version", ring::Quote(applied.ring())));
-    }
-  }
+  if (absl::Status status = CheckPositions("applied", request.applied()); !status.ok()) return status;
   return CheckAgo(request.ago());
 }
 
@@ -486,17 +492,10 @@ absl::Status CheckRequest(const v1::ListWatchersRequest& request, const RequestL
 absl::Status CheckRequest(const v1::WatchRequest& request, const RequestLimits& limits) {
   if (absl::Status status = CheckSelector(request.selector(), limits); !status.ok()) return status;
   const Selection selection(request.selector());
-  std::set<std::string_view> seen;
+  if (absl::Status status = CheckPositions("held", request.held()); !status.ok()) return status;
   for (const v1::HeldRing& held : request.held()) {
-    if (absl::Status status = CheckRingName(held.ring()); !status.ok()) return status;
-    if (!seen.insert(held.ring()).second) {
-      return ring::InvalidField(fmt::format("ring {} is held twice", ring::Quote(held.ring())));
-    }
     if (!selection.Has(held.ring())) {
       return ring::InvalidField(fmt::format("ring {} is held but not selected", ring::Quote(held.ring())));
-    }
-    if (!held.position().has_version()) {
-      return ring::InvalidField(fmt::format("the position held of ring {} has no version", ring::Quote(held.ring())));
     }
   }
   return CheckText("watcher", request.watcher(), kMaxName);

@@ -10,78 +10,18 @@
 #include "google/protobuf/util/time_util.h"
 #include "ring/error.h"
 #include "ring/ring.h"
-#include "ring/utf8.h"
+#include "server/field_checks.h"
 #include "server/history.h"
 #include "server/watcher_pages.h"
 
 namespace ringd::server {
 namespace {
 
-constexpr size_t kMaxRingName = 128;
-constexpr size_t kMaxName = 255;
 constexpr size_t kMaxMapBytes = 4'096;
 constexpr size_t kMaxReason = 1'024;
 constexpr size_t kMaxRequestId = 64;
 constexpr uint32_t kMaxWeight = 65'535;
 constexpr int kMaxNodePoints = 100'000;  // so that a change of a node fits into any answer, before and after
-
-absl::Status TooMany(const std::string& text) {
-  return ring::Error(absl::StatusCode::kResourceExhausted, ring::kLimitExceeded, text);
-}
-
-// The first error of several checks, all of which have been made: each is linear in the request, whose size is bounded.
-absl::Status FirstOf(std::initializer_list<absl::Status> checks) {
-  const auto bad = std::find_if(checks.begin(), checks.end(), [](const absl::Status& status) { return !status.ok(); });
-  return bad == checks.end() ? absl::OkStatus() : *bad;
-}
-
-// Whether it is a duration of 0 to `max_seconds`.
-bool IsDuration(const google::protobuf::Duration& duration, int64_t max_seconds) {
-  return duration.seconds() >= 0 && duration.nanos() >= 0 && duration.nanos() <= 999'999'999 &&
-         (duration.seconds() < max_seconds || (duration.seconds() == max_seconds && duration.nanos() == 0));
-}
-
-bool IsAlnum(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
-absl::Status CheckRingName(std::string_view name) {
-  if (name.empty()) return ring::InvalidField("ring is empty; a ring name is required");
-  const bool shaped = IsAlnum(name.front()) && std::all_of(name.begin(), name.end(), [](char c) {
-                        return IsAlnum(c) || c == '.' || c == '_' || c == '-';
-                      });
-  if (!shaped || name.size() > kMaxRingName) {
-    return ring::InvalidField(
-        fmt::format("ring name {} ({} bytes) is not of the form [A-Za-z0-9][A-Za-z0-9._-]{{0,127}}", ring::Quote(name),
-                    name.size()));
-  }
-  return absl::OkStatus();
-}
-
-// The first error of a request on one ring: that of the name, else of the checks, with the name before it.
-absl::Status InRing(const std::string& ring, std::initializer_list<absl::Status> checks) {
-  if (absl::Status status = CheckRingName(ring); !status.ok()) return status;
-  const absl::Status status = FirstOf(checks);
-  return status.ok() ? status : ring::Prefixed(fmt::format("ring {}: ", ring::Quote(ring)), status);
-}
-
-// protobuf has checked that it is UTF-8.
-bool HasControlCharacter(std::string_view text) {
-  while (!text.empty()) {
-    const ring::Utf8Char next = ring::ReadUtf8(text);
-    if (ring::IsControl(next.code)) return true;
-    text.remove_prefix(next.length);
-  }
-  return false;
-}
-
-absl::Status CheckText(std::string_view what, std::string_view text, size_t max) {
-  if (text.size() > max) {
-    return ring::InvalidField(
-        fmt::format("{} {} has {} bytes, the limit is {}", what, ring::Quote(text), text.size(), max));
-  }
-  if (HasControlCharacter(text))
-    return ring::InvalidField(fmt::format("{} {} has control characters", what, ring::Quote(text)));
-  return absl::OkStatus();
-}
 
 absl::Status CheckNodeId(std::string_view id) {
   if (id.empty()) return ring::InvalidField(fmt::format("node id is empty, it must have 1..{} bytes", kMaxName));
@@ -187,11 +127,6 @@ absl::Status CheckKeys(const v1::BatchLookupRequest& request, const RequestLimit
   const auto bad = std::find_if_not(request.keys().begin(), request.keys().end(), is_good);
   if (bad == request.keys().end()) return absl::OkStatus();
   return ring::Prefixed(fmt::format("keys[{}]: ", bad - request.keys().begin()), CheckKey(*bad, limits.max_key_bytes));
-}
-
-absl::Status CheckPageSize(int32_t page_size) {
-  if (page_size < 0) return ring::InvalidField(fmt::format("page_size is {}, it must not be negative", page_size));
-  return absl::OkStatus();
 }
 
 absl::Status CheckHistoryToken(const std::string& token) {

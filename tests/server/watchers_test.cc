@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "tests/server/test_directory.h"
@@ -27,7 +28,7 @@ class FakeStream : public WatchedRings {
       if (!visit(it->first, it->second)) return;
     }
   }
-  mutable int asked = 0;
+  mutable std::atomic<int> asked = 0;
 
  private:
   const Delivered delivered_;
